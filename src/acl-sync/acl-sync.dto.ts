@@ -1,6 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import {
+  ApiField,
   ApiNullable,
   INTEGER,
   MOMENT,
@@ -100,7 +101,7 @@ const PEOPLE_GAINING = {
 const PEOPLE_LOSING = { ...NULLABLE_INTEGER, description: 'The same, who lose anything.' };
 
 class RulesDiffResponse {
-  @ApiProperty({ ...TEXTS, description: 'Rules, each after the name of its section.' }) added!: string[];
+  @ApiField(TEXTS, 'Rules, each after the name of its section.') added!: string[];
   @ApiProperty(TEXTS) removed!: string[];
 }
 
@@ -108,14 +109,14 @@ class ChangedAccessResponse implements ChangedAccess {
   @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction that is gone, or new: `not: …`.' })
   what!: string;
 
-  @ApiProperty({ ...TEXTS, description: 'The first of them, by name.' }) people!: string[];
-  @ApiProperty({ ...INTEGER, description: 'How many more.' }) others!: number;
+  @ApiField(TEXTS, 'The first of them, by name.') people!: string[];
+  @ApiField(INTEGER, 'How many more.') others!: number;
 }
 
 class AccessChangeResponse implements AccessForm {
-  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) gained!: ChangedAccess[];
+  @ApiField([ChangedAccessResponse], 'The first hundred.') gained!: ChangedAccess[];
   @ApiProperty(INTEGER) gained_in_all!: number;
-  @ApiProperty({ type: [ChangedAccessResponse], description: 'The first hundred.' }) lost!: ChangedAccess[];
+  @ApiField([ChangedAccessResponse], 'The first hundred.') lost!: ChangedAccess[];
   @ApiProperty(INTEGER) lost_in_all!: number;
   @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
   @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
@@ -123,11 +124,11 @@ class AccessChangeResponse implements AccessForm {
   @ApiProperty({ type: 'integer', description: 'Pairs of a principal and a node for which anything changes.' })
   changed_pairs!: number;
 
-  @ApiProperty({ ...INTEGER, description: 'Pairs that have anything before or after.' }) all_pairs!: number;
+  @ApiField(INTEGER, 'Pairs that have anything before or after.') all_pairs!: number;
 }
 
 class RestoredResponse {
-  @ApiProperty({ ...INTEGER, description: 'The older version.' }) version!: number;
+  @ApiField(INTEGER, 'The older version.') version!: number;
   @ApiProperty(MOMENT) until!: string;
   @ApiProperty() reason!: string;
 
@@ -154,38 +155,34 @@ class PublicationSummaryResponse {
   @ApiNullable(RestoredResponse, 'The older version whose text this is, restored by an administrator.')
   restored!: RestoredResponse | null;
 
-  @ApiProperty({
-    ...NULLABLE_INTEGER,
-    description:
-      'Things that somebody gained against the version before; null, as the others: there was none to compare with.',
-  })
+  @ApiField(
+    NULLABLE_INTEGER,
+    'Things that somebody gained against the version before; null, as the others: there was none to compare with.',
+  )
   gained_in_all!: number | null;
 
   @ApiProperty(NULLABLE_INTEGER) lost_in_all!: number | null;
   @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
   @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
 
-  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Pairs of a principal and a node for which anything changed.' })
+  @ApiField(NULLABLE_INTEGER, 'Pairs of a principal and a node for which anything changed.')
   changed_pairs!: number | null;
 
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
-  @ApiProperty({ ...MOMENT, description: 'As `published_at`; runs that published none have it, too.' }) at!: string;
+  @ApiField(MOMENT, 'As `published_at`; runs that published none have it, too.') at!: string;
   @ApiProperty(MOMENT) published_at!: string;
+  @ApiField(NULLABLE_MOMENT, 'When the engine was first seen to use it.') live_at!: string | null;
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When the engine was first seen to use it.' })
-  live_at!: string | null;
-
-  @ApiProperty({
-    ...NULLABLE_MOMENT,
-    description: 'When the engine was seen to fail on it, without ever having used it. It is not published again.',
-  })
+  @ApiField(
+    NULLABLE_MOMENT,
+    'When the engine was seen to fail on it, without ever having used it. It is not published again.',
+  )
   broken_at!: string | null;
 }
 
 export class PublicationResponse extends PublicationSummaryResponse {
   @ApiProperty({ description: 'rules.json' }) text!: string;
-  @ApiProperty({ type: RulesDiffResponse, description: 'Against the text that was live before.' })
-  diff!: RulesDiffResponse;
+  @ApiField(RulesDiffResponse, 'Against the text that was live before.') diff!: RulesDiffResponse;
 
   @ApiNullable(
     AccessChangeResponse,
@@ -197,11 +194,11 @@ export class PublicationResponse extends PublicationSummaryResponse {
 /** A run that published no version of the current grants. */
 class PastRunResponse {
   @ApiProperty({ enum: ['refused', 'failed'] }) outcome!: PastRun['outcome'];
-  @ApiProperty({ ...INTEGER, description: 'Of the run.' }) id!: number;
+  @ApiField(INTEGER, 'Of the run.') id!: number;
   @ApiProperty(MOMENT) at!: string;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
   @ApiNullable(ReferenceResponse) triggered_by!: ReferenceResponse | null;
-  @ApiProperty({ type: [FindingResponse], description: 'Why; a counterexample is among them.' }) reasons!: Finding[];
+  @ApiField([FindingResponse], 'Why; a counterexample is among them.') reasons!: Finding[];
 }
 
 @ApiExtraModels(PublicationSummaryResponse, PastRunResponse)
@@ -257,14 +254,12 @@ export class SyncResponse {
   )
   publication!: PublicationSummaryResponse | null;
 
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'Refused until an approval: the hash of the text to approve.' })
-  awaits!: string | null;
+  @ApiField(NULLABLE_TEXT, 'Refused until an approval: the hash of the text to approve.') awaits!: string | null;
 
-  @ApiProperty({
-    type: [FindingResponse],
-    description:
-      'Why the run was refused, or why what is published is not what the current grants say: a restore is in effect.',
-  })
+  @ApiField(
+    [FindingResponse],
+    'Why the run was refused, or why what is published is not what the current grants say: a restore is in effect.',
+  )
   reasons!: Finding[];
 }
 
@@ -287,10 +282,7 @@ export class PreviewResponse {
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
   @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
 
-  @ApiProperty({
-    ...NULLABLE_TEXT,
-    description: 'Would be refused until an approval: the hash of the text to approve.',
-  })
+  @ApiField(NULLABLE_TEXT, 'Would be refused until an approval: the hash of the text to approve.')
   awaits!: string | null;
 
   @ApiProperty(GUARANTEE_STATES)
@@ -319,17 +311,12 @@ class LiveResponse {
 
 class DriftResponse {
   @ApiProperty(MOMENT) found_at!: string;
-
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'Hash of the edited text; null: there was none.' })
-  text_hash!: string | null;
-
+  @ApiField(NULLABLE_TEXT, 'Hash of the edited text; null: there was none.') text_hash!: string | null;
   @ApiProperty() overwritten!: boolean;
 }
 
 class DatabaseBehindResponse {
-  @ApiProperty({ ...INTEGER, description: 'To read and compare under `GET /api/admin/acl/publications/:version`.' })
-  version!: number;
-
+  @ApiField(INTEGER, 'To read and compare under `GET /api/admin/acl/publications/:version`.') version!: number;
   @ApiProperty() hash!: string;
   @ApiProperty(MOMENT) found_at!: string;
 }
@@ -341,15 +328,13 @@ export class StatusResponse {
   @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
   last_outcome!: RunOutcome['kind'] | null;
 
-  @ApiProperty({ type: [FindingResponse], description: 'Why the last run was refused or failed.' })
-  last_reasons!: Finding[];
-
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: this process runs no schedule.' }) next_run_at!: string | null;
+  @ApiField([FindingResponse], 'Why the last run was refused or failed.') last_reasons!: Finding[];
+  @ApiField(NULLABLE_MOMENT, 'Null: this process runs no schedule.') next_run_at!: string | null;
   @ApiNullable(PublishedResponse) published!: PublishedResponse | null;
   @ApiNullable(LiveResponse, 'What the engine was seen to use.') live!: LiveResponse | null;
   @ApiNullable(DriftResponse, 'An edit of the live rules by hand.') drift!: DriftResponse | null;
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when an older version stays restored; null: none is.' })
+  @ApiField(NULLABLE_MOMENT, 'Until when an older version stays restored; null: none is.')
   restored_until!: string | null;
 
   @ApiNullable(
@@ -358,10 +343,7 @@ export class StatusResponse {
   )
   waiting_for_approval!: WaitingResponse | null;
 
-  @ApiProperty({
-    ...NULLABLE_MOMENT,
-    description: 'Since when every run was refused, so that revoked access stays open.',
-  })
+  @ApiField(NULLABLE_MOMENT, 'Since when every run was refused, so that revoked access stays open.')
   refused_since!: string | null;
 
   @ApiNullable(
@@ -370,11 +352,10 @@ export class StatusResponse {
   )
   database_behind!: DatabaseBehindResponse | null;
 
-  @ApiProperty({
-    type: [FindingResponse],
-    description:
-      'A warning for each catalog of the engine whose connector leads around restrictions and that no setting lists, as it was last seen; `witness`: the lines of its file that close it.',
-  })
+  @ApiField(
+    [FindingResponse],
+    'A warning for each catalog of the engine whose connector leads around restrictions and that no setting lists, as it was last seen; `witness`: the lines of its file that close it.',
+  )
   open_catalogs!: Finding[];
 
   @ApiProperty({ type: [BrokenGuaranteeResponse] }) broken_guarantees!: BrokenGuaranteeResponse[];

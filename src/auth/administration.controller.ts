@@ -32,6 +32,7 @@ import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, ValidateIf } from 'class-validator';
 import { headerNameWarning } from '../kernel/name.js';
 import {
+  ApiField,
   INTEGER,
   MOMENT,
   NAME,
@@ -130,39 +131,30 @@ class AccountResponse {
   @ApiProperty({ enum: SOURCES, description: 'How the account came to be.' }) source!: Source;
   @ApiProperty({ description: 'Without one, the account cannot sign in by a password, and can be renamed.' })
   has_password!: boolean;
-  @ApiProperty({ ...TEXTS, description: 'Such as that no SQL can be run under the name.' }) warnings!: string[];
+  @ApiField(TEXTS, 'Such as that no SQL can be run under the name.') warnings!: string[];
 }
 
 /** An account as administrators see it, with its groups, last sign-in and former names. */
 class UsedAccountResponse extends AccountResponse {
-  @ApiProperty({ ...TEXTS, description: 'The first three groups that it is in, by name.' }) groups!: string[];
-  @ApiProperty({ ...INTEGER, description: 'Of all of them.' }) group_count!: number;
+  @ApiField(TEXTS, 'The first three groups that it is in, by name.') groups!: string[];
+  @ApiField(INTEGER, 'Of all of them.') group_count!: number;
 
-  @ApiProperty({
-    ...NULLABLE_MOMENT,
-    description: 'By the audit trail; null: never, or longer ago than the trail is kept.',
-  })
+  @ApiField(NULLABLE_MOMENT, 'By the audit trail; null: never, or longer ago than the trail is kept.')
   last_sign_in_at!: string | null;
 
-  @ApiProperty({
-    ...TEXTS,
-    description: 'Names that it was renamed away from: nobody else can have them until they are freed.',
-  })
+  @ApiField(TEXTS, 'Names that it was renamed away from: nobody else can have them until they are freed.')
   former_names!: string[];
 }
 
 class UserPage extends PageResponse(UsedAccountResponse) {
-  @ApiProperty({ ...INTEGER, description: 'Accounts of all pages.' }) total!: number;
+  @ApiField(INTEGER, 'Accounts of all pages.') total!: number;
 }
 
 class NewUserResponse extends AccountResponse {
-  @ApiProperty({
-    ...NULLABLE_TEXT,
-    description: 'Shown here and never again. It opens nothing but POST /api/auth/password.',
-  })
+  @ApiField(NULLABLE_TEXT, 'Shown here and never again. It opens nothing but POST /api/auth/password.')
   one_time_password!: string | null;
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Until when the one-time password can be used to sign in.' })
+  @ApiField(NULLABLE_MOMENT, 'Until when the one-time password can be used to sign in.')
   one_time_password_expires_at!: string | null;
 }
 

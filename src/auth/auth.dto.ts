@@ -1,5 +1,5 @@
 import { ApiProperty, IntersectionType, PickType } from '@nestjs/swagger';
-import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
+import { ApiField, INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
 import { TextRule, WITHOUT_NUL, anyText } from '../platform/http/validation.js';
 import {
   type Account,
@@ -92,9 +92,8 @@ export class OneTimePasswordResponse {
   @ApiProperty({ description: 'Shown here and never again. It opens nothing but POST /api/auth/password.' })
   one_time_password!: string;
 
-  @ApiProperty({ ...MOMENT, description: 'Until when it can be used to sign in.' }) expires_at!: string;
-  @ApiProperty({ ...INTEGER, description: 'API tokens of the account, which ended with the former password.' })
-  revoked_tokens!: number;
+  @ApiField(MOMENT, 'Until when it can be used to sign in.') expires_at!: string;
+  @ApiField(INTEGER, 'API tokens of the account, which ended with the former password.') revoked_tokens!: number;
 }
 
 export class RevokedTokensResponse extends PickType(OneTimePasswordResponse, ['revoked_tokens']) {}
@@ -122,8 +121,8 @@ export function toUserResponse({ id, username, email, role, isActive, createdAt 
 export class SessionResponse {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty(MOMENT) created_at!: string;
-  @ApiProperty({ ...MOMENT, description: 'When it was started or last refreshed.' }) last_used_at!: string;
-  @ApiProperty({ ...MOMENT, description: 'However often it is refreshed, it ends then.' }) expires_at!: string;
+  @ApiField(MOMENT, 'When it was started or last refreshed.') last_used_at!: string;
+  @ApiField(MOMENT, 'However often it is refreshed, it ends then.') expires_at!: string;
   @ApiProperty(NULLABLE_TEXT) user_agent!: string | null;
   @ApiProperty() address!: string;
   @ApiProperty({ description: 'The session of this request.' }) current!: boolean;

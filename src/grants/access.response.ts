@@ -1,6 +1,7 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { mapPage, pageOf } from '../kernel/page.js';
 import {
+  ApiField,
   ApiNullable,
   INTEGER,
   INTEGERS,
@@ -43,10 +44,7 @@ class MaskedColumnResponse {
 
 export class AccessResponse {
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
-
-  @ApiProperty({ type: [String], description: 'SQL; a row must pass each of them.' })
-  row_filters!: string[];
-
+  @ApiField([String], 'SQL; a row must pass each of them.') row_filters!: string[];
   @ApiProperty({ type: [MaskedColumnResponse] }) masked_columns!: MaskedColumnResponse[];
   @ApiProperty(TEXTS) hidden_columns!: string[];
 }
@@ -73,16 +71,13 @@ class OriginResponse {
   })
   inherited_from!: Node | null;
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Of the grant.' }) expires_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'Of the grant.') expires_at!: string | null;
 }
 
 class EffectiveAccessResponse extends AccessResponse {
   @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
 
-  @ApiProperty({
-    type: [OriginResponse],
-    description: 'Empty for service accounts, whose access follows from settings.',
-  })
+  @ApiField([OriginResponse], 'Empty for service accounts, whose access follows from settings.')
   origins!: OriginResponse[];
 }
 
@@ -96,7 +91,7 @@ class ViaResponse {
   @ApiProperty({ enum: NODE_KINDS, description: 'Of the node that the grant names.' })
   level!: NodeKind;
 
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Of the grant.' }) expires_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'Of the grant.') expires_at!: string | null;
 }
 
 class InsideResponse {
@@ -110,17 +105,15 @@ const MOST_INSIDE = 20;
 /** `privileges` hold for the whole node. They are empty for a principal with access only to something inside a catalog or schema. */
 class HolderResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
+  @ApiField([ViaResponse], 'Empty for service accounts, whose access follows from settings.') via!: ViaResponse[];
 
-  @ApiProperty({ type: [ViaResponse], description: 'Empty for service accounts, whose access follows from settings.' })
-  via!: ViaResponse[];
-
-  @ApiProperty({
-    type: [InsideResponse],
-    description: `Of a catalog or schema: nodes in it with which the principal may do more than with all of it, the first ${MOST_INSIDE}.`,
-  })
+  @ApiField(
+    [InsideResponse],
+    `Of a catalog or schema: nodes in it with which the principal may do more than with all of it, the first ${MOST_INSIDE}.`,
+  )
   inside!: InsideResponse[];
 
-  @ApiProperty({ ...INTEGER, description: 'Of all such nodes.' }) inside_in_all!: number;
+  @ApiField(INTEGER, 'Of all such nodes.') inside_in_all!: number;
 }
 
 class HolderWayResponse {
@@ -132,16 +125,14 @@ class HolderWayResponse {
 }
 
 class InsideTotalsResponse {
-  @ApiProperty({ ...INTEGER, description: 'Accounts.' }) people!: number;
-  @ApiProperty({ ...INTEGER, description: 'Service accounts among them.' }) engine_principals!: number;
+  @ApiField(INTEGER, 'Accounts.') people!: number;
+  @ApiField(INTEGER, 'Service accounts among them.') engine_principals!: number;
 }
 
 /** Counts of holders of the whole node. */
 class HolderTotalsResponse extends InsideTotalsResponse {
   @ApiProperty({ description: 'Those who have not all of it, and something in it.' }) inside!: InsideTotalsResponse;
-
-  @ApiProperty({ type: [HolderWayResponse], description: 'Most holders first; a holder counts in each of its ways.' })
-  ways!: HolderWayResponse[];
+  @ApiField([HolderWayResponse], 'Most holders first; a holder counts in each of its ways.') ways!: HolderWayResponse[];
 }
 
 export class WhoPageResponse extends PageResponse(HolderResponse) {
@@ -215,11 +206,11 @@ function referenceTo({ id, name }: SnapshotGroup): ReferenceResponse {
 
 class RuleReferenceResponse {
   @ApiProperty() section!: string;
-  @ApiProperty({ ...INTEGER, description: 'From 0.' }) index!: number;
+  @ApiField(INTEGER, 'From 0.') index!: number;
 }
 
 class DecidingRuleResponse extends RuleReferenceResponse {
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'Null about oneself: it names others.' }) text!: string | null;
+  @ApiField(NULLABLE_TEXT, 'Null about oneself: it names others.') text!: string | null;
 }
 
 class PublishedAnswerResponse {
@@ -276,7 +267,7 @@ class WayResponse {
   @ApiNullable(ReferenceResponse, 'Null: directly, or as one of everyone.') group!: ReferenceResponse | null;
   @ApiProperty() is_for_everyone!: boolean;
   @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: there is none.' }) grant_id!: number | null;
-  @ApiProperty({ ...RESOURCE_ANSWER, description: 'That the grant names, or would.' }) node!: NamedNode;
+  @ApiField(RESOURCE_ANSWER, 'That the grant names, or would.') node!: NamedNode;
   @ApiNullable(WayEndResponse) ends_at!: WayEndResponse | null;
 }
 
@@ -292,27 +283,22 @@ export class ExplanationResponse {
   @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
   @ApiNullable(DecidingRuleResponse, 'Of the published rules; null: none matches.') rule!: DecidingRuleResponse | null;
 
-  @ApiProperty({ type: [RuleReferenceResponse], description: 'Rules about this node that the engine tries before.' })
+  @ApiField([RuleReferenceResponse], 'Rules about this node that the engine tries before.')
   considered!: RuleReferenceResponse[];
 
-  @ApiProperty({ ...INTEGERS, description: 'Ids of the grants that carry the privilege here.' })
-  grants!: number[];
+  @ApiField(INTEGERS, 'Ids of the grants that carry the privilege here.') grants!: number[];
+  @ApiField(INTEGERS, 'Ids of the policies that take it or restrict what is read.') policies!: number[];
 
-  @ApiProperty({ ...INTEGERS, description: 'Ids of the policies that take it or restrict what is read.' })
-  policies!: number[];
-
-  @ApiProperty({
-    type: [RestrictionResponse],
-    description:
-      'The same with what they are; of a companion such as `orders$files` they name its table or what is above.',
-  })
+  @ApiField(
+    [RestrictionResponse],
+    'The same with what they are; of a companion such as `orders$files` they name its table or what is above.',
+  )
   restrictions!: RestrictionResponse[];
 
-  @ApiProperty({
-    type: [WayResponse],
-    description:
-      'Shortest first, the first hundred: the ways that give it or, where it is refused, the ways that could, and where each ends. About oneself without groups that one is not in.',
-  })
+  @ApiField(
+    [WayResponse],
+    'Shortest first, the first hundred: the ways that give it or, where it is refused, the ways that could, and where each ends. About oneself without groups that one is not in.',
+  )
   ways!: WayResponse[];
 
   @ApiProperty(INTEGER) ways_in_all!: number;

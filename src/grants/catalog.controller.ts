@@ -11,7 +11,7 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/http/access.js';
-import { ApiNullable, INTEGER, PageResponse } from '../platform/http/api-fields.js';
+import { ApiField, ApiNullable, INTEGER, PageResponse } from '../platform/http/api-fields.js';
 import { Compressed } from '../platform/http/compression.js';
 import { Answers, ApiRoute } from '../platform/http/openapi.js';
 import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto.js';
@@ -75,13 +75,11 @@ class ChildResponse {
   @ApiProperty() name!: string;
   @ApiProperty({ enum: LEVELS }) level!: Level;
   @ApiNullable(Boolean, 'Whether the engine lists it; null: not known.') in_engine!: boolean | null;
-
-  @ApiProperty({ ...INTEGER, description: 'Live grants on it and below it; of the own tree, those to the caller.' })
-  grants!: number;
+  @ApiField(INTEGER, 'Live grants on it and below it; of the own tree, those to the caller.') grants!: number;
 }
 
 class AnyChildResponse extends ChildResponse {
-  @ApiProperty({ ...INTEGER, description: 'Policies on it and below it.' }) policies!: number;
+  @ApiField(INTEGER, 'Policies on it and below it.') policies!: number;
 }
 
 class FoundTableResponse extends AnyChildResponse {
@@ -111,7 +109,7 @@ class ChildrenResponse extends PageResponse(ChildResponse) {
 
 class FoundTablesResponse {
   @ApiProperty({ type: [FoundTableResponse] }) items!: FoundTableResponse[];
-  @ApiProperty({ ...TOTAL, description: 'Of those that the engine lists; null: not known.' }) total!: number | null;
+  @ApiField(TOTAL, 'Of those that the engine lists; null: not known.') total!: number | null;
   @ApiProperty(ENGINE) engine!: Children['engine'];
 }
 

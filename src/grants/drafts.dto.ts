@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { pageOf } from '../kernel/page.js';
-import { ApiNullable, INTEGER, NAME, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
+import { ApiField, ApiNullable, INTEGER, NAME, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
 import { AfterNames, Limit, LIMITS } from '../platform/http/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/http/validation.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
@@ -120,7 +120,7 @@ class AccessDifferenceResponse extends AccessResponse {
 
 class UnchangedResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
-  @ApiProperty({ ...THROUGH_ANSWER, description: 'How it has it without the draft.' }) through!: ThroughResponse;
+  @ApiField(THROUGH_ANSWER, 'How it has it without the draft.') through!: ThroughResponse;
 }
 
 const CHECKS = ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable', 'guarantee_broken'];
@@ -146,30 +146,23 @@ export class DraftPreviewResponse {
   @ApiProperty({ type: [AccessDifferenceResponse] }) gains!: AccessDifferenceResponse[];
   @ApiProperty({ type: [AccessDifferenceResponse] }) loses!: AccessDifferenceResponse[];
 
-  @ApiProperty({
-    type: [UnchangedResponse],
-    description: 'Whom the draft gives something, and who have all of it already; in the same pages.',
-  })
+  @ApiField([UnchangedResponse], 'Whom the draft gives something, and who have all of it already; in the same pages.')
   unchanged!: UnchangedResponse[];
 
-  @ApiProperty({ ...INTEGER, description: 'Of all pages, engine principals included.' }) people_gaining!: number;
-  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_losing!: number;
-  @ApiProperty({ ...INTEGER, description: 'Of all pages.' }) people_unchanged!: number;
+  @ApiField(INTEGER, 'Of all pages, engine principals included.') people_gaining!: number;
+  @ApiField(INTEGER, 'Of all pages.') people_losing!: number;
+  @ApiField(INTEGER, 'Of all pages.') people_unchanged!: number;
 
-  @ApiProperty({
-    ...TEXTS,
-    description:
-      'Where the draft gives or takes something on everything: the catalogs that are known; it holds in later ones too.',
-  })
+  @ApiField(
+    TEXTS,
+    'Where the draft gives or takes something on everything: the catalogs that are known; it holds in later ones too.',
+  )
   catalogs!: string[];
 
-  @ApiProperty({ type: [DraftCheckResponse], description: 'Why the write would be refused.' })
-  checks!: DraftCheckResponse[];
+  @ApiField([DraftCheckResponse], 'Why the write would be refused.') checks!: DraftCheckResponse[];
+  @ApiField(TEXTS, 'What the write would be answered with about expressions of policies.') warnings!: string[];
 
-  @ApiProperty({ ...TEXTS, description: 'What the write would be answered with about expressions of policies.' })
-  warnings!: string[];
-
-  @ApiProperty({ type: [DraftGuaranteeResponse], description: 'Broken by the draft, or broken now and mended by it.' })
+  @ApiField([DraftGuaranteeResponse], 'Broken by the draft, or broken now and mended by it.')
   guarantees!: GuaranteeVerdictForm[];
 
   @ApiNullable(DraftSizeResponse, 'Null: there is enough capacity.') size!: DraftSizeResponse | null;

@@ -13,7 +13,7 @@ import {
   CurrentUser,
   OpenToTokens,
 } from '../platform/http/access.js';
-import { TEXTS } from '../platform/http/api-fields.js';
+import { ApiField, TEXTS } from '../platform/http/api-fields.js';
 import { BodyLimits, BULK } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute } from '../platform/http/openapi.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
@@ -85,10 +85,7 @@ class SnapshotProblemResponse {
 class AppliedResponse implements AppliedForm {
   @ApiProperty({ enum: ['applied', 'planned', 'no_change', 'refused'] }) outcome!: AppliedForm['outcome'];
   @ApiProperty({ type: [PlanStepResponse] }) plan!: PlanStep[];
-
-  @ApiProperty({ type: [SnapshotProblemResponse], description: 'Why it is refused; nothing is changed then.' })
-  problems!: SnapshotProblem[];
-
+  @ApiField([SnapshotProblemResponse], 'Why it is refused; nothing is changed then.') problems!: SnapshotProblem[];
   @ApiProperty({ type: [SnapshotProblemResponse] }) remarks!: SnapshotProblem[];
   @ApiProperty(TEXTS) warnings!: string[];
 }

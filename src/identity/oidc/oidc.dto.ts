@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
 import { PasswordChangeDto, TokenResponse } from '../../auth/auth.dto.js';
-import { NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/http/api-fields.js';
+import { ApiField, NULLABLE_MOMENT, NULLABLE_TEXT } from '../../platform/http/api-fields.js';
 import { anyText, FieldRule, TextRule } from '../../platform/http/validation.js';
 import { PAGE_PATH, pagePathProblem, verifierProblem } from './domain/flow.js';
 import type { Link } from './domain/provider-session.js';
@@ -60,10 +60,9 @@ export class LinkUrlResponse {
 }
 
 export class LinkResponse {
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Null: the account is linked to nobody.' })
-  linked_at!: string | null;
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'The provider.' }) issuer!: string | null;
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'The person there.' }) subject!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'Null: the account is linked to nobody.') linked_at!: string | null;
+  @ApiField(NULLABLE_TEXT, 'The provider.') issuer!: string | null;
+  @ApiField(NULLABLE_TEXT, 'The person there.') subject!: string | null;
 }
 
 export function toLinkResponse(link: Link | null): LinkResponse {
@@ -114,8 +113,7 @@ export class ProviderResponse {
     description: 'Host of the provider. Null: there is none.',
   })
   name!: string | null;
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'Where people are sent, with return_to and code_challenge.' })
-  start_url!: string | null;
+  @ApiField(NULLABLE_TEXT, 'Where people are sent, with return_to and code_challenge.') start_url!: string | null;
   @ApiProperty({ description: 'Whether people sign in here with a password, too; false: administrators alone.' })
   password_sign_in!: boolean;
 }

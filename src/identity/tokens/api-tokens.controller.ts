@@ -16,7 +16,7 @@ import { RowIdPipe } from '../../platform/http/parameters.js';
 import { ApiTokensService } from './api-tokens.service.js';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn } from 'class-validator';
 import { nameProblem } from '../../kernel/name.js';
-import { MOMENT, NULLABLE_MOMENT } from '../../platform/http/api-fields.js';
+import { ApiField, MOMENT, NULLABLE_MOMENT } from '../../platform/http/api-fields.js';
 import { TOKEN_SCOPES, type TokenScope } from '../../kernel/token-scope.js';
 import { FieldRule, momentProblem, TextRule } from '../../platform/http/validation.js';
 import { type ApiToken, MOST_TOKENS } from './domain/api-token.js';
@@ -44,7 +44,7 @@ class ApiTokenResponse {
   @ApiProperty({ enum: TOKEN_SCOPES, isArray: true }) scopes!: readonly TokenScope[];
   @ApiProperty(MOMENT) created_at!: string;
   @ApiProperty(MOMENT) expires_at!: string;
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'To the minute; null: never.' }) last_used_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'To the minute; null: never.') last_used_at!: string | null;
 }
 
 class NewApiTokenResponse extends ApiTokenResponse {

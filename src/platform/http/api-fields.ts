@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
 /** OpenAPI schemas of fields that many bodies have. They keep each field of a body's class on one line. */
 export const INTEGER = { type: 'integer' } as const;
@@ -15,6 +15,10 @@ export const NAME = {
   maxLength: 128,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
+
+/** A field of a class, of a list of one (`[X]`), or of one of the schemas above, with a description. */
+export const ApiField = (shape: Type | [Type] | ApiPropertyOptions, description: string): PropertyDecorator =>
+  ApiProperty({ ...(typeof shape === 'function' || Array.isArray(shape) ? { type: shape } : shape), description });
 
 /** A field that holds an object or null. */
 export const ApiNullable = (type: Type, description?: string): PropertyDecorator =>
