@@ -36,6 +36,24 @@ describe('grantline-rules, packed and installed in an empty project', () => {
     expect(run('--version').stdout).toBe(`${manifestOf('.').version}\n`);
   });
 
+  it('tests guarantees by the line for CI in docs/guarantees.md', () => {
+    for (const [name, example] of [
+      ['rules.json', 'shared-engine.json'],
+      ['guarantees.yaml', 'guarantees.yaml'],
+      ['users.txt', 'users.txt'],
+    ] as const)
+      cpSync(join('docs/examples', example), join(project, name));
+    const line = /^- run: npx grantline-rules (.+) > (\S+)$/m.exec(readFileSync('docs/guarantees.md', 'utf8'));
+
+    const { status, stdout } = run(...(line?.[1] ?? '').split(' '));
+
+    const [{ results }] = (JSON.parse(stdout) as { runs: [{ results: object[] }] }).runs;
+    expect({ status, results, written: line?.[2] }).toEqual({
+      ...{ status: 1, written: 'guarantees.sarif' },
+      results: [expect.objectContaining({ ruleId: 'guarantee-broken', level: 'error' })],
+    });
+  });
+
   it('runs the example of its README', () => {
     writeFileSync(join(project, 'example.mjs'), exampleOf('src/rules-files', 'js'));
 
