@@ -27,7 +27,7 @@ import type { Log } from './platform/log/log.js';
 import { Clock } from './kernel/clock.js';
 import { describeApi } from './platform/http/openapi.js';
 import type { Time } from './platform/platform.module.js';
-import { counterOf } from './platform/operations/metrics.js';
+import { liveCounter } from './platform/operations/metrics.js';
 import type { Settings } from './platform/settings/settings.js';
 import { traceRequests } from './platform/operations/tracing.js';
 import { VERSION } from './platform/operations/version.js';
@@ -107,11 +107,11 @@ export async function createApplication(
   const metrics = app.get<Registry>(Registry);
   records.exposeIn(metrics);
   const dropped = 'Log lines that were not written because earlier ones were not read.';
-  counterOf(metrics, 'grantline_log_lines_dropped_total', dropped, () => log.droppedLines());
+  liveCounter(metrics, 'grantline_log_lines_dropped_total', dropped, () => log.droppedLines());
   const operations = operationsServer(app.get(HealthRegistry), metrics, new Connections(settings.http, log));
   const close = async (cut: AbortSignal): Promise<void> => {
     app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
-    cut.addEventListener('abort', () => drain.cut(), { once: true });
+    cut.addEventListener('abort', () => drain.breakOff(), { once: true });
     await Promise.all([drain.begin(), app.close()]);
   };
   return { app, operations, close };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { InvalidArgumentError, Option } from 'commander';
-import { addRulesCommands, loaded, newProgram, runProgram } from './commands/program.js';
+import { addRulesCommands, loadAction, newProgram, runProgram } from './commands/program.js';
 import { ASKED_PRIVILEGES } from './commands/explain-question.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
@@ -23,11 +23,11 @@ const bytes = (value: string): string => {
 program
   .command('serve')
   .description('run the service')
-  .action(loaded(async () => (await import('./commands/serve.js')).serve));
+  .action(loadAction(async () => (await import('./commands/serve.js')).serve));
 program
   .command('migrate')
   .description('apply pending migrations and stop')
-  .action(loaded(async () => (await import('./commands/with-database.js')).applyMigrations));
+  .action(loadAction(async () => (await import('./commands/with-database.js')).applyMigrations));
 const users = program.command('users').description('accounts');
 users
   .command('create-admin')
@@ -36,7 +36,7 @@ users
   .requiredOption('--email <address>')
   .option('--password-file <file>', 'read the password from a file instead')
   .option('--json', 'print the account as JSON')
-  .action(loaded(async () => (await import('./commands/create-administrator.js')).createAdministrator));
+  .action(loadAction(async () => (await import('./commands/create-administrator.js')).createAdministrator));
 users
   .command('import')
   .argument(
@@ -48,7 +48,7 @@ users
   .option('--with-registered', 'take accounts with passwords, which anybody may have registered, for these people')
   .option('--dry-run', 'only print the plan; exit code 1 where something would change')
   .option('--json', 'print the plan as JSON')
-  .action(loaded(async () => (await import('./commands/users-import.js')).importUsers));
+  .action(loadAction(async () => (await import('./commands/users-import.js')).importUsers));
 
 const acl = program.command('acl').description('the rules that the engine enforces');
 addRulesCommands(acl);
@@ -59,7 +59,7 @@ acl
   .option('--json', 'print the outcome as JSON')
   .addOption(url())
   .addOption(tokenFile())
-  .action(loaded(async () => (await import('./commands/acl-sync.js')).syncRules));
+  .action(loadAction(async () => (await import('./commands/acl-sync.js')).syncRules));
 acl
   .command('compile')
   .description('make rules.json out of a snapshot file, through every check')
@@ -67,7 +67,7 @@ acl
   .requiredOption('--out <directory>')
   .option('--max-bytes <number>', 'refuse early what is longer; a ConfigMap holds 1048576', bytes)
   .option('--json', 'print a summary as JSON')
-  .action(loaded(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
+  .action(loadAction(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 acl
   .command('explain')
   .description('whether somebody may do something, the rule that decides, and why')
@@ -86,21 +86,21 @@ acl
   .option('--json', 'print the answer as JSON')
   .addOption(url())
   .addOption(tokenFile())
-  .action(loaded(async () => (await import('./commands/acl-explain.js')).explainAccess));
+  .action(loadAction(async () => (await import('./commands/acl-explain.js')).explainAccess));
 acl
   .command('status')
   .description('last run, published and live version, what waits for an approval')
   .option('--json', 'print the status as JSON')
   .addOption(url())
   .addOption(tokenFile())
-  .action(loaded(async () => (await import('./commands/acl-sync.js')).showStatus));
+  .action(loadAction(async () => (await import('./commands/acl-sync.js')).showStatus));
 
 acl
   .command('approve')
   .argument('<hash>', 'of the text that waits, as acl status shows it')
   .description('let an unexplained change pass, and publish it')
   .option('--json', 'print the outcome of the run as JSON')
-  .action(loaded(async () => (await import('./commands/acl-decisions.js')).approveChange));
+  .action(loadAction(async () => (await import('./commands/acl-decisions.js')).approveChange));
 acl
   .command('restore')
   .argument('[version]', 'one that was published')
@@ -109,7 +109,7 @@ acl
   .option('--hours <number>', 'how long it is in effect, 1 to 24; default 24')
   .option('--end', 'end the restore in effect, and publish what the grants say')
   .option('--json', 'print the outcome of the run as JSON')
-  .action(loaded(async () => (await import('./commands/acl-decisions.js')).restoreVersion));
+  .action(loadAction(async () => (await import('./commands/acl-decisions.js')).restoreVersion));
 
 const snapshot = program.command('snapshot').description('grants, groups and policies as a file that is kept in git');
 snapshot
@@ -119,7 +119,7 @@ snapshot
   .option('--out <file>', 'write it there, whole or not at all; default: standard output')
   .addOption(url())
   .addOption(tokenFile())
-  .action(loaded(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
+  .action(loadAction(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
 snapshot
   .command('apply')
   .argument('<file>', 'JSON or YAML, as export prints it')
@@ -129,13 +129,13 @@ snapshot
   .option('--json', 'print the plan as JSON')
   .addOption(url())
   .addOption(tokenFile())
-  .action(loaded(async () => (await import('./commands/snapshot-files.js')).applySnapshotFile));
+  .action(loadAction(async () => (await import('./commands/snapshot-files.js')).applySnapshotFile));
 
 program
   .command('verify-retired-route')
   .argument('<url>', 'where the engine could once be reached')
   .description('run a real SQL statement there: nothing of an engine may answer')
   .option('--json', 'print the verdict as JSON')
-  .action(loaded(async () => (await import('./commands/verify-retired-route.js')).verifyRetiredRoute));
+  .action(loadAction(async () => (await import('./commands/verify-retired-route.js')).verifyRetiredRoute));
 
 await runProgram(program);

@@ -72,21 +72,21 @@ export class AclSyncMetrics {
     );
   }
 
-  ran(outcome: RunOutcome['kind'], trigger: Trigger): void {
+  countRun(outcome: RunOutcome['kind'], trigger: Trigger): void {
     this.runs.inc({ outcome, trigger });
   }
 
-  foundDrift(): void {
+  countDrift(): void {
     this.drift.inc();
   }
 
   /** Sets the gauges from the history and the audit trail, because runs may happen in other processes only, such as Jobs. */
   async showHistory(
     history: PublicationHistory,
-    trail: Pick<AuditService, 'lastOf'>,
-    guarantees: Pick<GuaranteeStore, 'all'>,
+    trail: Pick<AuditService, 'lastTimeOf'>,
+    guarantees: Pick<GuaranteeStore, 'listAll'>,
   ): Promise<void> {
-    const recorded = await guarantees.all();
+    const recorded = await guarantees.listAll();
     this.guarantees.reset();
     this.brokenSince.reset();
     for (const { guarantee, brokenSince } of recorded) {
@@ -95,13 +95,13 @@ export class AclSyncMetrics {
     }
     const { last, lastSuccessAt, refusedSince, failedSince, databaseBehind } = await history.summary();
     const [published] = (await history.list({ limit: 1, after: null })).items;
-    this.show({
+    this.setGauges({
       last_success_timestamp_seconds: secondsOf(lastSuccessAt),
       refused_since_timestamp_seconds: secondsOf(refusedSince),
       failed_since_timestamp_seconds: secondsOf(failedSince),
       database_behind_since_timestamp_seconds: secondsOf(databaseBehind?.foundAt),
-      last_edit_timestamp_seconds: secondsOf(await trail.lastOf('drift_found')),
-      last_unexplained_change_timestamp_seconds: secondsOf(await trail.lastOf('unexplained_change')),
+      last_edit_timestamp_seconds: secondsOf(await trail.lastTimeOf('drift_found')),
+      last_unexplained_change_timestamp_seconds: secondsOf(await trail.lastTimeOf('unexplained_change')),
       drift_since_timestamp_seconds: secondsOf(last?.drift?.foundAt),
       waiting_since_timestamp_seconds: secondsOf(last?.waiting?.since),
       last_publication_timestamp_seconds: secondsOf(published?.publishedAt),
@@ -117,19 +117,19 @@ export class AclSyncMetrics {
   showWatch(watch: EngineWatch): void {
     this.watch = watch;
     const { state } = watch;
-    this.show({ rules_broken: state === 'broken' ? 1 : 0, live_overdue: state === 'overdue' ? 1 : 0 });
-    if (state !== 'unknown') this.show({ live: state === 'live' ? 1 : 0 });
+    this.setGauges({ rules_broken: state === 'broken' ? 1 : 0, live_overdue: state === 'overdue' ? 1 : 0 });
+    if (state !== 'unknown') this.setGauges({ live: state === 'live' ? 1 : 0 });
   }
 
   showTarget(isAvailable: boolean): void {
-    this.show({ target_available: isAvailable ? 1 : 0 });
+    this.setGauges({ target_available: isAvailable ? 1 : 0 });
   }
 
-  wentLive(secondsAfterChange: number): void {
+  recordLive(secondsAfterChange: number): void {
     this.grantToLive.observe(secondsAfterChange);
   }
 
-  private show(values: Partial<Record<keyof typeof GAUGES, number>>): void {
+  private setGauges(values: Partial<Record<keyof typeof GAUGES, number>>): void {
     for (const [name, value] of Object.entries(values)) this.gauges.get(name)?.set(value);
   }
 

@@ -6,7 +6,7 @@ import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Clock } from '../kernel/clock.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { Log } from '../platform/log/log.js';
-import { traced } from '../platform/operations/tracing.js';
+import { inSpan } from '../platform/operations/tracing.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -47,10 +47,10 @@ export class RunReportsService implements Probe {
       if (ended.judged !== null) await this.guarantees.record(ended.judged.verdicts, ended.judged.at);
       return report;
     });
-    this.metrics.ran(ended.outcome.kind, ended.trigger);
-    for (const { event } of report.events) if (event === 'drift_found') this.metrics.foundDrift();
-    await this.ask();
-    this.write(report);
+    this.metrics.countRun(ended.outcome.kind, ended.trigger);
+    for (const { event } of report.events) if (event === 'drift_found') this.metrics.countDrift();
+    await this.probe();
+    this.logLines(report);
   }
 
   interval(): number {
@@ -58,26 +58,26 @@ export class RunReportsService implements Probe {
   }
 
   /** Sets this process's gauges from the history, because other replicas and commands write it too. */
-  ask(): Promise<void> {
+  probe(): Promise<void> {
     return this.metrics.showHistory(this.history, this.audit, this.guarantees);
   }
 
   /** Ends a restore without a run. */
-  async recordEnd(ended: NonNullable<RestoreChanges['ended']>, by: AuditContext): Promise<void> {
+  async recordRestoreEnd(ended: NonNullable<RestoreChanges['ended']>, by: AuditContext): Promise<void> {
     const report = new Report();
     reportRestores(report, { begun: null, ended }, by);
     await this.transaction.run(async () => {
       await this.endRestore(ended);
       await this.audit.recordAll(report.events);
     });
-    this.write(report);
+    this.logLines(report);
   }
 
   private async endRestore(ended: RestoreChanges['ended']): Promise<void> {
     if (ended !== null) await this.history.endRestore(ended.publication, ended.how);
   }
 
-  private write({ lines }: Report): void {
+  private logLines({ lines }: Report): void {
     for (const { level, marker, fields } of lines) this.log[level](marker, fields);
   }
 }
@@ -106,7 +106,7 @@ export class AclSyncService implements BeforeApplicationShutdown {
   async run(order: RunOrder): Promise<RunResult> {
     const { trigger } = order;
     const options = { root: ROOTS.has(trigger), attributes: { 'grantline.trigger': trigger } };
-    const run = traced('rules run', (span) => this.runWhenLocked(order, span), options);
+    const run = inSpan('rules run', (span) => this.runWhenLocked(order, span), options);
     this.running.add(run);
     return run.finally(() => this.running.delete(run));
   }

@@ -8,7 +8,7 @@ import { Settings } from '../platform/settings/settings.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService } from './acl-sync.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { lastingRestore } from './domain/restore.js';
+import { restoreInEffect } from './domain/restore.js';
 import { SyncLock } from './domain/run-ports.js';
 import type { Probe } from './heartbeat.service.js';
 
@@ -65,7 +65,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   }
 
   /** Makes a run for each end of a grant or restore that has passed, and reads the next end. */
-  async ask(): Promise<void> {
+  async probe(): Promise<void> {
     for (;;) {
       this.nextEnd = await this.firstEnd();
       const now = this.clock.now();
@@ -115,7 +115,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   private async firstEnd(): Promise<Date | null> {
     const expiry = await this.snapshots.nextExpiry(this.since);
     const [published = null] = (await this.history.list({ limit: 1, after: null })).items;
-    const restored = lastingRestore(published, this.since)?.until ?? null;
+    const restored = restoreInEffect(published, this.since)?.until ?? null;
     return expiry === null || (restored !== null && restored < expiry) ? restored : expiry;
   }
 }

@@ -3,10 +3,10 @@ import { AuditService } from '../audit/audit.service.js';
 import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
-import { traced } from '../platform/operations/tracing.js';
+import { inSpan } from '../platform/operations/tracing.js';
 import { type Candidate, type Preparation, snapshotDigest, refusedCandidate } from './domain/candidate.js';
 import { EVENTS_OF_RULES } from './domain/explained-snapshot.js';
-import { foundBaseline, type FoundVersion } from './domain/found-version.js';
+import { baselineOfFound, type FoundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import type { WithdrawalOrder } from './domain/prepared-withdrawal.js';
 import { RulesPreparer } from './domain/run-ports.js';
@@ -14,7 +14,7 @@ import { RulesTarget } from './domain/rules-target.js';
 import type { Previous } from './domain/unexplained-change.js';
 
 /** The input of a compilation, as read from the database. */
-export interface Reading extends Pick<Preparation, 'snapshot' | 'position'> {
+export interface CandidateInput extends Pick<Preparation, 'snapshot' | 'position'> {
   snapshotHash: string;
   compiler: string;
 }
@@ -41,7 +41,7 @@ export class CandidateService {
     private readonly log: Log,
   ) {}
 
-  async read(): Promise<Reading> {
+  async read(): Promise<CandidateInput> {
     // The position is read before the snapshot, so that events after it include every change that the snapshot lacks.
     const position = await this.audit.position();
     const snapshot = await this.snapshots.read();
@@ -53,23 +53,27 @@ export class CandidateService {
    * @param found a version that only the target has, and the history does not have yet
    * @param live the text at the target, with which a first publication is compared
    */
-  async prepare({ snapshot, position }: Reading, found: FoundVersion | null, live: string | null): Promise<Prepared> {
+  async prepare(
+    { snapshot, position }: CandidateInput,
+    found: FoundVersion | null,
+    live: string | null,
+  ): Promise<Prepared> {
     const { maxUnexplainedPercent, warnTableRules } = this.settings.acl;
     const limits = { bytes: this.target.limitBytes, maxUnexplainedPercent, warnTableRules };
-    const previous = await this.previous(found, snapshot.at);
+    const previous = await this.readPrevious(found, snapshot.at);
     const foreign = previous === null && live !== null ? { foreign: live } : {};
     const preparation = { snapshot, position, previous, limits, ...foreign };
     return {
-      candidate: await this.prepared(preparation),
+      candidate: await this.prepareCandidate(preparation),
       foundText: previous?.baseline.isFound === true ? previous.baseline.text : null,
-      withdrawal: (changes) => this.withdrawal(preparation, changes),
+      withdrawal: (changes) => this.prepareWithdrawal(preparation, changes),
     };
   }
 
   /** Prepares the candidate. A failure counts as a refusal, so that withdrawals are still published. */
-  private async prepared(preparation: Preparation): Promise<Candidate> {
+  private async prepareCandidate(preparation: Preparation): Promise<Candidate> {
     try {
-      return await traced('rules proof', () => this.preparer.prepare(preparation));
+      return await inSpan('rules proof', () => this.preparer.prepare(preparation));
     } catch (error) {
       if (preparation.previous === null) throw error;
       this.log.error('rules could not be prepared', { err: error });
@@ -77,7 +81,10 @@ export class CandidateService {
     }
   }
 
-  private async withdrawal(preparation: Preparation, changes: WithdrawalOrder['changes']): Promise<Candidate | null> {
+  private async prepareWithdrawal(
+    preparation: Preparation,
+    changes: WithdrawalOrder['changes'],
+  ): Promise<Candidate | null> {
     try {
       return await this.preparer.withdraw(preparation, { how: 'compiled', changes });
     } catch (error) {
@@ -87,12 +94,12 @@ export class CandidateService {
   }
 
   /** Reads the published state and the events since. Called after the snapshot was read, so that every change in it has its event. */
-  private async previous(found: FoundVersion | null, now: Date): Promise<Previous | null> {
+  private async readPrevious(found: FoundVersion | null, now: Date): Promise<Previous | null> {
     const [known, latest] = [await this.history.baseline(), await this.history.latest()];
-    const baseline = found === null ? known : foundBaseline(found, known, now);
+    const baseline = found === null ? known : baselineOfFound(found, known, now);
     const published = found?.text ?? latest?.text;
     if (baseline === null || published === undefined) return null;
-    const events = await this.audit.since(EVENTS_OF_RULES, baseline.position);
+    const events = await this.audit.eventsSince(EVENTS_OF_RULES, baseline.position);
     const { lastSuccessAt } = await this.history.summary();
     return { baseline, published, events, settledAt: lastSuccessAt ?? baseline.at };
   }

@@ -9,11 +9,11 @@ import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { BackgroundRunsService } from './background-runs.service.js';
 import {
   type EngineWatch,
-  isCulprit,
+  failsOnVersion,
   isSettled,
   LIVE_WITHIN_MS,
   openCatalogs,
-  watched,
+  nextWatch,
 } from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
@@ -38,7 +38,7 @@ export class EngineWatchService implements Probe {
 
   constructor(
     private readonly history: PublicationHistory,
-    private readonly probe: EngineProbe,
+    private readonly engine: EngineProbe,
     private readonly target: RulesTarget,
     private readonly runs: BackgroundRunsService,
     private readonly metrics: AclSyncMetrics,
@@ -58,7 +58,7 @@ export class EngineWatchService implements Probe {
     return CHECK_INTERVAL_MS;
   }
 
-  async ask(): Promise<void> {
+  async probe(): Promise<void> {
     const isRecent = isSettled(this.watch) && this.timers.now() - this.askedAt < SETTLED_INTERVAL_MS;
     const [latest] = isRecent ? (await this.history.list({ limit: 1, after: null })).items : [];
     if (!isRecent || latest?.version !== this.watch?.version) await this.check();
@@ -68,10 +68,10 @@ export class EngineWatchService implements Probe {
   async check(): Promise<void> {
     const [latest, former] = (await this.history.list({ limit: 2, after: null })).items;
     if (latest === undefined) return;
-    const answer = await this.probe.rulesInForce(`grantline_rules_${latest.hash}`);
+    const answer = await this.engine.rulesInForce(`grantline_rules_${latest.hash}`);
     const now = this.clock.now();
     const before = this.watch;
-    const watch = watched(before, latest, former, answer, now);
+    const watch = nextWatch(before, latest, former, answer, now);
     const isDeparture = watch.state === 'overdue' && before?.state !== 'overdue';
     if (isDeparture && (await this.repair(watch, latest, now))) return this.check();
     this.watch = watch;
@@ -109,7 +109,7 @@ export class EngineWatchService implements Probe {
     });
     if (live === null) return false;
     const isOurs = live.text === (await this.history.latest())?.text;
-    if (isOurs && !isCulprit(watch, latest, now)) return false;
+    if (isOurs && !failsOnVersion(watch, latest, now)) return false;
     this.repaired = latest.version;
     if (isOurs) await this.history.markBroken(latest.version, now);
     if (!this.settings.acl.sync.enabled) return false;
@@ -120,13 +120,13 @@ export class EngineWatchService implements Probe {
   private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary, now: Date): Promise<void> {
     await this.history.markLive(version, now);
     const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
-    this.metrics.wentLive(seconds);
+    this.metrics.recordLive(seconds);
     this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
   }
 
   /** Logs a warning once for each open catalog, because rules alone do not close access that the connector opens. */
   private async noteOpenCatalogs(): Promise<void> {
-    const catalogs = await this.probe.catalogs();
+    const catalogs = await this.engine.catalogs();
     if (catalogs === null) return;
     const known = this.openCatalogs.map(({ message }) => message);
     this.openCatalogs = openCatalogs(catalogs, this.settings.acl);

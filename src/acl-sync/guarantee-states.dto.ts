@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { INTEGER, MOMENT } from '../platform/http/api-fields.js';
 
-/** As drafts have them. */
+/** The same form as in the preview of a draft. */
 export const GUARANTEE_STATES = {
   type: 'array',
   items: { $ref: '#/components/schemas/DraftGuaranteeResponse' },

@@ -19,7 +19,7 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
   ) {}
 
   onApplicationBootstrap(): void {
-    this.asking = this.probes.map((probe) => this.keepAsking(probe));
+    this.asking = this.probes.map((probe) => this.repeatProbe(probe));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -27,10 +27,10 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
     await Promise.all(this.asking);
   }
 
-  private async keepAsking(probe: Probe): Promise<void> {
+  private async repeatProbe(probe: Probe): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await probe.ask(signal).catch((error: unknown) => {
+      await probe.probe(signal).catch((error: unknown) => {
         if (!signal.aborted) this.log.warn(probe.failure, { err: error });
       });
       await this.timers.wait(probe.interval(), signal).catch(() => undefined);
@@ -44,7 +44,7 @@ export interface Probe {
   readonly failure: LogMarker;
   /** Milliseconds until the next check. */
   interval(): number;
-  ask(signal: AbortSignal): Promise<void>;
+  probe(signal: AbortSignal): Promise<void>;
 }
 
 /** `denied`: rights are missing. */
@@ -72,7 +72,7 @@ export class TargetProbe implements Probe {
     health.register('target', () => Promise.resolve(this.asked?.isWell === false ? 'degraded' : 'up'), age);
   }
 
-  async ask(signal: AbortSignal): Promise<void> {
+  async probe(signal: AbortSignal): Promise<void> {
     const result = await this.check(signal);
     const isWell = result === 'available' && !(await this.isForeign(signal));
     this.asked = { isWell, at: this.timers.now() };

@@ -7,14 +7,14 @@ import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import { CandidateService } from './candidate.service.js';
 import { accessForm } from './domain/access-text.js';
 import type { Candidate } from './domain/candidate.js';
-import { foundLatest, foundVersion } from './domain/found-version.js';
+import { latestOfFound, foundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import type { Publication } from './domain/publication.js';
 import { restoredFinding } from './domain/restore.js';
 import { RulesPreparer } from './domain/run-ports.js';
 import { RulesTarget, TARGET_MS } from './domain/rules-target.js';
 import { comparisonKey, decide, type Decision, editIn, type Situation } from './domain/run-decision.js';
-import { judged, type Made } from './publishing-run.js';
+import { withFindings, type MadeTexts } from './publishing-run.js';
 
 /** Previews at a time per replica (and one per user): each takes seconds of a core and up to a gibibyte. */
 const PREVIEWS = { name: 'previews', limit: 2 };
@@ -42,7 +42,7 @@ export class PreviewService {
    * @throws Refused `too_many_requests`; RulesTargetUnavailable, PreparationExceeded
    */
   preview(by: number | null): Promise<Preview> {
-    return this.limited(by, () => this.make());
+    return this.runLimited(by, () => this.makePreview());
   }
 
   /** Rules and access that the second version adds and removes. @throws Refused `too_many_requests` */
@@ -51,13 +51,13 @@ export class PreviewService {
     before: Pick<Publication, 'text'>,
     after: Pick<Publication, 'text'>,
   ): Promise<Pick<Publication, 'diff' | 'access'>> {
-    return this.limited(by, async () => ({
+    return this.runLimited(by, async () => ({
       diff: diffRules(before.text, after.text),
       access: await this.preparer.compare(before.text, after.text),
     }));
   }
 
-  private async limited<T>(by: number | null, work: () => Promise<T>): Promise<T> {
+  private async runLimited<T>(by: number | null, work: () => Promise<T>): Promise<T> {
     const isOwn = this.underWay.has(by);
     if (isOwn || this.underWay.size >= PREVIEWS.limit)
       throw new Refused('too_many_requests', { quota: isOwn ? PREVIEWS_PER_USER : PREVIEWS, retryAfter: RETRY_AFTER });
@@ -69,7 +69,7 @@ export class PreviewService {
     }
   }
 
-  private async make(): Promise<Preview> {
+  private async makePreview(): Promise<Preview> {
     const { target, history } = this;
     const reading = await this.candidates.read();
     const known = await history.latest();
@@ -77,11 +77,11 @@ export class PreviewService {
     const found = foundVersion(seen, known, await history.newest());
     const prepared = await this.candidates.prepare(reading, found, seen.text);
     const live = await target.read(AbortSignal.timeout(TARGET_MS));
-    const latest = found === null ? await history.latest() : foundLatest(found);
+    const latest = found === null ? await history.latest() : latestOfFound(found);
     const now = this.clock.now();
-    const judgedWith = async (comparisons: Made['comparisons']): Promise<Situation> => {
+    const judgedWith = async (comparisons: MadeTexts['comparisons']): Promise<Situation> => {
       const made = { prepared, withdrawal: undefined, comparisons };
-      return { live, latest, now, reading, ...(await judged(made, { live, latest, now }, { target, history })) };
+      return { live, latest, now, reading, ...(await withFindings(made, { live, latest, now }, { target, history })) };
     };
     let situation = await judgedWith(new Map());
     let decision = decide(situation);

@@ -13,7 +13,7 @@ import { AclSyncService, RunReportsService, type RunResult } from './acl-sync.se
 import { SYNC_JOB } from './background-runs.service.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { lastingRestore } from './domain/restore.js';
+import { restoreInEffect } from './domain/restore.js';
 import { RulesTarget } from './domain/rules-target.js';
 import type { SyncStatus } from './domain/run-text.js';
 
@@ -45,9 +45,9 @@ export class PublicationsService {
       ...summary,
       nextRunAt: this.nextRunAt(),
       published,
-      restore: lastingRestore(published, this.clock.now()),
+      restore: restoreInEffect(published, this.clock.now()),
       target: this.target.name,
-      guarantees: await this.guarantees.all(),
+      guarantees: await this.guarantees.listAll(),
     };
   }
 
@@ -81,7 +81,7 @@ export class PublicationsService {
     const { last } = await this.history.summary();
     const isHeldBack = last?.reasons.some(({ code }) => code === GUARANTEE_BROKEN) === true;
     if (!isHeldBack && last?.waiting?.hash !== hash) return;
-    if ((await this.guarantees.all()).length === 0) return;
+    if ((await this.guarantees.listAll()).length === 0) return;
     const { candidate } = await this.candidates.prepare(await this.candidates.read(), null, null);
     refuseBroken(candidate.verdicts);
   }
@@ -103,9 +103,9 @@ export class PublicationsService {
    */
   async endRestore(by: AuditContext): Promise<RunResult | null> {
     const latest = await this.history.latest();
-    const restore = lastingRestore(latest, this.clock.now());
+    const restore = restoreInEffect(latest, this.clock.now());
     if (latest === null || restore === null) return null;
-    await this.reports.recordEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
+    await this.reports.recordRestoreEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
     return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
   }
 }

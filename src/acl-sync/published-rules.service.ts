@@ -26,11 +26,11 @@ export class PublishedRulesService extends PublishedRules {
     super();
   }
 
-  override async current(): Promise<PublishedVersion | null> {
+  override async currentVersion(): Promise<PublishedVersion | null> {
     const [newest] = (await this.history.list({ limit: 1, after: null })).items;
     if (newest === undefined) return null;
     const { version } = newest;
-    if (this.latest?.version !== version) this.latest = { version, engine: this.read(version) };
+    if (this.latest?.version !== version) this.latest = { version, engine: this.readEvaluator(version) };
     const { latest } = this;
     try {
       const engine = await latest.engine;
@@ -42,7 +42,7 @@ export class PublishedRulesService extends PublishedRules {
   }
 
   /** An evaluator of a version. Null: an earlier build has published a text that this reader does not accept. */
-  private async read(version: number): Promise<Evaluator | null> {
+  private async readEvaluator(version: number): Promise<Evaluator | null> {
     const publication = await this.history.find(version);
     const reading = publication && readRules(publication.text);
     return reading?.kind === 'read' ? new Evaluator(reading.document) : null;

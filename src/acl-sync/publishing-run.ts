@@ -4,12 +4,12 @@ import { diffRules } from '../trino-rules/diff/rules-diff.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
 import { checkCapacity } from '../trino-rules/document/target-capacity.js';
-import type { CandidateService, Prepared, Reading } from './candidate.service.js';
+import type { CandidateService, Prepared, CandidateInput } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
-import { foundDraft, foundVersion, isVersionNamed } from './domain/found-version.js';
+import { draftOfFound, foundVersion, isVersionNamed } from './domain/found-version.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
 import type { Publication, RunEnding, RunOrder, RunOutcome } from './domain/publication.js';
-import { lastingRestore, type Restore } from './domain/restore.js';
+import { restoreInEffect, type Restore } from './domain/restore.js';
 import type { Lease, RulesPreparer } from './domain/run-ports.js';
 import {
   type LiveRules,
@@ -25,9 +25,9 @@ import {
   decide,
   type Decision,
   editIn,
-  type Keep,
+  type KeepDecision,
   outcomeOf,
-  type Publish,
+  type PublishDecision,
   type Restoring,
   type Situation,
 } from './domain/run-decision.js';
@@ -40,7 +40,7 @@ export interface RunPorts {
   candidates: CandidateService;
 }
 
-export interface Made {
+export interface MadeTexts {
   prepared: Prepared | null;
   withdrawal: Candidate | null | undefined;
   comparisons: ReadonlyMap<string, Comparison>;
@@ -55,13 +55,13 @@ interface ReadSituation extends Situation {
 /** One run: reads the situation, decides, and carries the decision out, until a decision ends the run (docs/sync-run.md). */
 export class PublishingRun {
   private readonly session: TargetSession;
-  private made: Made = { prepared: null, withdrawal: undefined, comparisons: new Map() };
+  private made: MadeTexts = { prepared: null, withdrawal: undefined, comparisons: new Map() };
   private edit: RunEnding['edit'] = null;
   private begun: number | null = null;
 
   constructor(
     private readonly ports: RunPorts,
-    private readonly reading: Reading,
+    private readonly reading: CandidateInput,
     private readonly order: RunOrder,
     lease: Lease,
   ) {
@@ -83,36 +83,36 @@ export class PublishingRun {
   private async carryOut(decision: Decision, situation: ReadSituation): Promise<RunOutcome | null> {
     switch (decision.kind) {
       case 'prepare':
-        return this.goOn({
+        return this.readAgain({
           prepared: await this.ports.candidates.prepare(this.reading, null, situation.live.text),
           withdrawal: undefined,
         });
       case 'withdraw':
-        return this.goOn({ withdrawal: await this.made.prepared?.withdrawal(decision.changes) });
+        return this.readAgain({ withdrawal: await this.made.prepared?.withdrawal(decision.changes) });
       case 'compare': {
         const { intent, restoring } = decision;
         const { preparer } = this.ports;
         const fromIntent = await preparer.compare(intent.text, restoring.text.text);
         const fromPublished = await preparer.compare(situation.latest?.text ?? '', restoring.text.text);
         const comparison = [comparisonKey(intent, situation.latest), { fromIntent, fromPublished }] as const;
-        return this.goOn({ comparisons: new Map([...this.made.comparisons, comparison]) });
+        return this.readAgain({ comparisons: new Map([...this.made.comparisons, comparison]) });
       }
       case 'refuse':
         return { kind: 'refused', ...decision.refusal, publication: null };
       case 'keep':
-        return this.keep(decision, situation);
+        return this.keepPublished(decision, situation);
       case 'publish':
-        return this.write(decision, situation);
+        return this.writeRules(decision, situation);
     }
   }
 
-  private goOn(made: Partial<Made>): null {
+  private readAgain(made: Partial<MadeTexts>): null {
     this.made = { ...this.made, ...made };
     this.session.renew();
     return null;
   }
 
-  private async keep(decision: Keep, { live, latest }: ReadSituation): Promise<RunOutcome | null> {
+  private async keepPublished(decision: KeepDecision, { live, latest }: ReadSituation): Promise<RunOutcome | null> {
     if (latest === null) throw new Error('nothing was published that could stay');
     const { text, hash, version: generation, publishedAt } = latest;
     const isNamed = isVersionNamed(live, latest);
@@ -121,7 +121,7 @@ export class PublishingRun {
     return outcomeOf(decision, latest, generation === this.begun);
   }
 
-  private async write(decision: Publish, situation: ReadSituation): Promise<RunOutcome | null> {
+  private async writeRules(decision: PublishDecision, situation: ReadSituation): Promise<RunOutcome | null> {
     const { history, clock } = this.ports;
     const { live, now: publishedAt } = situation;
     this.begun = await history.begin(draftOf(decision, situation, this.order));
@@ -137,23 +137,23 @@ export class PublishingRun {
     const live = await this.session.read();
     const now = clock.now();
     await history.settle(live, now);
-    const latest = await this.withFound(live, await history.latest(), now);
+    const latest = await this.recordFound(live, await history.latest(), now);
     const found = { live, latest, now, reading: this.reading };
-    return { ...found, ...(await judged(this.made, found, this.ports, this.order.restore)) };
+    return { ...found, ...(await withFindings(this.made, found, this.ports, this.order.restore)) };
   }
 
   /** Records a version that only the target has. */
-  private async withFound(live: LiveRules, latest: Publication | null, now: Date): Promise<Publication | null> {
+  private async recordFound(live: LiveRules, latest: Publication | null, now: Date): Promise<Publication | null> {
     const { history, clock } = this.ports;
     const found = foundVersion(live, latest, await history.newest());
     if (found === null) return latest;
-    const version = await history.begin(foundDraft(found, await history.baseline(), latest, this.order.trigger, now));
+    const version = await history.begin(draftOfFound(found, await history.baseline(), latest, this.order.trigger, now));
     return history.confirm(version, clock.now());
   }
 }
 
 function draftOf(
-  { next, restore, isWithdrawal, isWritten, edit }: Publish,
+  { next, restore, isWithdrawal, isWritten, edit }: PublishDecision,
   { live, now }: ReadSituation,
   { trigger, by }: RunOrder,
 ): PublicationDraft {
@@ -226,13 +226,13 @@ type Judges = Pick<RunPorts, 'history' | 'target'>;
  * Adds findings to a run's texts: the engine failed on the text before, the text cannot be read, or the target cannot hold it beside the
  * live text.
  */
-export async function judged(
-  { prepared, withdrawal, comparisons }: Made,
+export async function withFindings(
+  { prepared, withdrawal, comparisons }: MadeTexts,
   { live, latest, now }: Pick<Situation, 'live' | 'latest' | 'now'>,
   judges: Judges,
   ordered?: Restore,
 ): Promise<Pick<Situation, 'candidate' | 'foundText' | 'withdrawal' | 'restoring'>> {
-  const restore = ordered ?? lastingRestore(latest, now);
+  const restore = ordered ?? restoreInEffect(latest, now);
   return {
     candidate: prepared && (await judgedText(prepared.candidate, live, judges, true)),
     foundText: prepared?.foundText ?? null,

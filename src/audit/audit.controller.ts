@@ -41,7 +41,7 @@ export class AuditController {
 
   private async *lines(filter: AuditFilter): AsyncGenerator<string, void, undefined> {
     yield csvLineForPeople(AUDIT_COLUMNS);
-    for await (const events of this.audit.all(filter)) {
+    for await (const events of this.audit.readAll(filter)) {
       yield events.map((event) => csvLineForPeople(toAuditRow(event))).join('');
     }
   }

@@ -37,9 +37,9 @@ export class AuditService {
 
   /** Removes events older than AUDIT_RETENTION_DAYS, by a database function that runs as the owner of the tables. */
   @Cron('17 3 * * *', { name: 'audit-retention', waitForCompletion: true })
-  async removePast(): Promise<void> {
+  async removeExpired(): Promise<void> {
     const { retentionDays } = this.settings.audit;
-    const removed = await this.store.removePast(retentionDays);
+    const removed = await this.store.removeExpired(retentionDays);
     this.log.info('removed past audit events', { removed, retention_days: retentionDays });
   }
 
@@ -49,12 +49,12 @@ export class AuditService {
   }
 
   /** All events of these kinds from a position on, the oldest first. */
-  since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
-    return this.store.since(events, from);
+  eventsSince(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
+    return this.store.eventsSince(events, from);
   }
 
   /** When an event of this kind was last recorded; null: never, or more than AUDIT_RETENTION_DAYS ago. */
-  async lastOf(event: AuditEventName): Promise<Date | null> {
+  async lastTimeOf(event: AuditEventName): Promise<Date | null> {
     const [last] = await this.store.page({ event }, null, 1);
     return last?.at ?? null;
   }
@@ -65,7 +65,7 @@ export class AuditService {
   }
 
   /** All events, the newest first, read from the database as the caller consumes them. */
-  async *all(filter: AuditFilter): AsyncGenerator<AuditEvent[], void, undefined> {
+  async *readAll(filter: AuditFilter): AsyncGenerator<AuditEvent[], void, undefined> {
     for (let after: number | null = null; ;) {
       const events: AuditEvent[] = await this.store.page(filter, after, AT_ONCE);
       if (events.length > 0) yield events;

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@
 import { ApiCreatedResponse, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import { mapPage, pageOf } from '../kernel/page.js';
 import {
   AdministratorsOnly,
@@ -240,7 +240,7 @@ export class AdministrationController {
   @Get(':id')
   @Answers(UsedAccountResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<UsedAccountResponse> {
-    return toUsedAccountResponse(found(await this.accounts.findUsed(id)));
+    return toUsedAccountResponse(orNotFound(await this.accounts.findUsed(id)));
   }
 
   @ApiRoute(
@@ -263,7 +263,7 @@ export class AdministrationController {
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<AccountResponse> {
-    const [asked, before] = [toChange(body), found(await this.accounts.findUsed(id))];
+    const [asked, before] = [toChange(body), orNotFound(await this.accounts.findUsed(id))];
     if (changeAsksForProof(asked, before)) this.sessions.requireRecentProof(user);
     const outcome = await this.administration.change(id, asked, by);
     switch (outcome.kind) {
@@ -290,7 +290,7 @@ export class AdministrationController {
     @Query() page: BigPageQuery,
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<SessionPage> {
-    found(await this.accounts.find(id));
+    orNotFound(await this.accounts.find(id));
     return mapPage(await this.sessions.list(id, page), (session) => toSessionResponse(session, sessionIdOf(user)));
   }
 
@@ -309,7 +309,7 @@ export class AdministrationController {
   @Delete(':id/sessions')
   @NoContent()
   async endSessions(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    await this.sessions.endSessions('sessions_ended', found(await this.accounts.find(id)), by);
+    await this.sessions.endSessions('sessions_ended', orNotFound(await this.accounts.find(id)), by);
   }
 
   @ApiRoute(

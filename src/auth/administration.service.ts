@@ -52,7 +52,7 @@ export class AdministrationService {
     by: AuditContext,
     client: Client,
   ): Promise<MadeAccount> {
-    const oneTime = withOneTimePassword ? await this.passwords.nextOneTimePassword(client) : null;
+    const oneTime = withOneTimePassword ? await this.passwords.makeOneTimePassword(client) : null;
     return this.transaction.run(async () => {
       const asked = { username, email, role, source: 'local', password: oneTime?.stored ?? null } as const;
       const [outcome] = await this.accounts.create([asked]);

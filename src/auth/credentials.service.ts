@@ -38,17 +38,17 @@ export class CredentialsService {
    * @throws Refused `busy`; the attempt is not counted then, unless the client went away
    */
   async prove<T>(presented: PresentedCredentials, client: Client, act: Act<T>): Promise<Proof<T>> {
-    const attempt = await this.throttle.login(presented.username, client.address);
+    const attempt = await this.throttle.countLogin(presented.username, client.address);
     if (attempt.kind === 'throttled') return attempt;
-    return this.admitted(attempt, client, async (hashing) => {
+    return this.runAdmitted(attempt, client, async (hashing) => {
       const proof = await this.check(presented, hashing, act);
-      if (proof.kind === 'proved') await this.throttle.succeeded(attempt);
+      if (proof.kind === 'proved') await this.throttle.recordSuccess(attempt);
       return proof;
     });
   }
 
   /** Runs work that hashes, for an attempt that was counted. Refused `busy` takes the attempt back. */
-  async admitted<T>(attempt: CountedAttempt, client: Client, work: (hashing: Hashing) => Promise<T>): Promise<T> {
+  async runAdmitted<T>(attempt: CountedAttempt, client: Client, work: (hashing: Hashing) => Promise<T>): Promise<T> {
     try {
       return await this.hasher.admit(client.address, client.gone, work);
     } catch (error) {

@@ -18,7 +18,7 @@ export class MaintenanceService implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): Promise<void> {
-    return this.followAdministrators();
+    return this.updateAdministrators();
   }
 
   /**
@@ -26,8 +26,8 @@ export class MaintenanceService implements OnApplicationBootstrap {
    * since, and because the last administrator with a password, who kept the role, may not be the last any more.
    */
   @Cron('37 */5 * * * *', { name: 'administrators-by-group', waitForCompletion: true })
-  followAdministrators(): Promise<void> {
-    return this.administrators.follow({ actor: null, origin: null });
+  updateAdministrators(): Promise<void> {
+    return this.administrators.updateRoles({ actor: null, origin: null });
   }
 
   /** Removes expired sessions, tokens and counters. */

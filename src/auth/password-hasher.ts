@@ -6,7 +6,7 @@ import { type Counter, Histogram, Registry } from 'prom-client';
 import { Refused } from '../kernel/errors.js';
 import { FairQueue, type Place } from '../kernel/fair-queue.js';
 import { HealthRegistry, type Health } from '../platform/operations/health.js';
-import { counter, gaugeOf } from '../platform/operations/metrics.js';
+import { counter, liveGauge } from '../platform/operations/metrics.js';
 import { Settings } from '../platform/settings/settings.js';
 import type work from './password.worker.js';
 import { countedAddress } from './throttle.store.js';
@@ -50,7 +50,7 @@ export class PasswordHasher implements OnApplicationShutdown {
     this.queue = new FairQueue(this.pool.maxThreads, this.places);
     health.register('password hashing', () => Promise.resolve(this.health()));
     const waiting = 'Passwords that wait for a hashing thread.';
-    gaugeOf(metrics, 'grantline_password_hash_queue_length', waiting, () => this.queue.waiting);
+    liveGauge(metrics, 'grantline_password_hash_queue_length', waiting, () => this.queue.waiting);
     this.waited = new Histogram({
       name: 'grantline_password_hash_wait_seconds',
       help: 'How long passwords waited for a hashing thread.',
@@ -68,7 +68,7 @@ export class PasswordHasher implements OnApplicationShutdown {
    */
   async admit<T>(address: string, signal: AbortSignal, work: (hashing: Hashing) => Promise<T>): Promise<T> {
     const place = this.queue.enter(countedAddress(address));
-    if (place === null) throw this.turnAway();
+    if (place === null) throw this.refuseBusy();
     const { cost } = this;
     try {
       return await work({
@@ -95,7 +95,7 @@ export class PasswordHasher implements OnApplicationShutdown {
   private async run(task: Parameters<typeof work>[0], place: Place, signal: AbortSignal): Promise<string | boolean> {
     const asked = performance.now();
     const acquisition = await this.queue.acquire(place, signal);
-    if (acquisition === 'displaced') throw this.turnAway();
+    if (acquisition === 'displaced') throw this.refuseBusy();
     if (acquisition === 'aborted') throw new Refused('busy', { detail: 'The client went away.' });
     try {
       const { result, ms } = await this.pool.run(task);
@@ -108,7 +108,7 @@ export class PasswordHasher implements OnApplicationShutdown {
   }
 
   /** The refusal, with the estimated seconds until all admitted hashes are done. */
-  private turnAway(): Refused {
+  private refuseBusy(): Refused {
     this.turnedAway.inc();
     const seconds = Math.ceil((this.queue.taken * this.typicalMs) / this.pool.maxThreads / 1000);
     return new Refused('busy', { retryAfter: seconds || 1 });

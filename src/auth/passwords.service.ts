@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditEventName, userSubject } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import { Ids } from '../kernel/ids.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/http/access.js';
 import { Transaction } from '../platform/database/transaction.js';
@@ -32,14 +32,14 @@ export class PasswordsService {
 
   /**
    * Changes the password and ends all other sessions and all API tokens, because a thief may have made them.
-   * @returns the number of ended API tokens. @throws Refused as `proved`, and `validation_failed` for the same password
+   * @returns the number of ended API tokens. @throws Refused as `runProved`, and `validation_failed` for the same password
    */
   changePassword(
     user: AuthenticatedUser,
     passwords: { current: string; next: string },
     client: Client,
   ): Promise<number> {
-    return this.proved(user, passwords.current, client, async ({ passwordHash }, hashing) => {
+    return this.runProved(user, passwords.current, client, async ({ passwordHash }, hashing) => {
       if (passwords.next.normalize('NFC') === passwords.current.normalize('NFC')) {
         const errors = [{ field: 'new_password', message: 'must not be the current one' }];
         return new Refused('validation_failed', { errors });
@@ -55,13 +55,13 @@ export class PasswordsService {
     });
   }
 
-  /** @returns the account with the new address. @throws Refused as `proved`, and `email_taken` */
+  /** @returns the account with the new address. @throws Refused as `runProved`, and `email_taken` */
   changeEmail(
     user: AuthenticatedUser,
     { email, currentPassword }: { email: string; currentPassword: string },
     client: Client,
   ): Promise<Account> {
-    return this.proved(user, currentPassword, client, ({ account, passwordHash }) =>
+    return this.runProved(user, currentPassword, client, ({ account, passwordHash }) =>
       this.transaction.run(async () => {
         const change = await this.users.changeEmail(user.id, email, passwordHash);
         if (change === 'outdated') return null;
@@ -74,10 +74,10 @@ export class PasswordsService {
 
   /**
    * Checks the password again, and records the proof in a session that requires recent ones.
-   * @throws Refused as `proved`
+   * @throws Refused as `runProved`
    */
   async confirm(user: AuthenticatedUser, password: string, client: Client): Promise<void> {
-    await this.proved(user, password, client, () =>
+    await this.runProved(user, password, client, () =>
       this.sessions.prove(sessionIdOf(user), user, { at: this.clock.now(), by: 'password' }, client),
     );
   }
@@ -91,8 +91,8 @@ export class PasswordsService {
     administrator: AuthenticatedUser,
     client: Client,
   ): Promise<{ password: string; until: Date; revokedTokens: number }> {
-    const account = found(await this.users.find(userId));
-    const { password, stored } = await this.nextOneTimePassword(client);
+    const account = orNotFound(await this.users.find(userId));
+    const { password, stored } = await this.makeOneTimePassword(client);
     return this.transaction.run(async () => {
       await this.users.setHash(userId, stored);
       const { ended, revokedTokens } = await this.sessions.endAllOf(userId, null);
@@ -103,7 +103,7 @@ export class PasswordsService {
   }
 
   /** Makes a one-time password. @returns the password, and the hash to store. @throws Refused `busy` */
-  async nextOneTimePassword(client: Client): Promise<{ password: string; stored: NewHash & { oneTimeUntil: Date } }> {
+  async makeOneTimePassword(client: Client): Promise<{ password: string; stored: NewHash & { oneTimeUntil: Date } }> {
     const password = this.ids.secret();
     const hash = await this.hasher.admit(client.address, client.gone, (hashing) => hashing.hash(password));
     return { password, stored: { hash, oneTimeUntil: new Date(this.clock.now().getTime() + ONE_TIME_MS) } };
@@ -114,7 +114,7 @@ export class PasswordsService {
    * refusal that `act` returns is thrown here, after the attempt was counted as a success.
    * @throws Refused `invalid_credentials`, `token_invalid`, `too_many_requests`, `busy`
    */
-  private async proved<T>(
+  private async runProved<T>(
     { id, username }: AuthenticatedUser,
     password: string,
     client: Client,

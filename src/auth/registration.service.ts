@@ -46,15 +46,15 @@ export class RegistrationService {
   async register(registrant: Registrant, client: Client): Promise<Account> {
     if (!this.settings.auth.passwordSignInEnabled) throw new Refused('password_sign_in_disabled');
     if (!this.settings.auth.registrationEnabled) throw new Refused('registration_closed');
-    const attempt = await this.throttle.registration(client.address);
+    const attempt = await this.throttle.countRegistration(client.address);
     if (attempt.kind === 'throttled') {
       const event = 'registration_throttled';
       // Recorded once in a window, so that a flood does not fill the audit trail.
       if (attempt.first) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
       throw new Refused('too_many_requests', attempt);
     }
-    return this.credentials.admitted(attempt, client, async (hashing) => {
-      const taken = await this.users.taken(registrant.username, registrant.email);
+    return this.credentials.runAdmitted(attempt, client, async (hashing) => {
+      const taken = await this.users.findTaken(registrant.username, registrant.email);
       if (taken !== null) throw new Refused(taken);
       return this.make(registrant, await hashing.hash(registrant.password), client);
     });

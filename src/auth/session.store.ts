@@ -55,7 +55,7 @@ export class SessionStore {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
     const [cookie, token] = Buffer.isBuffer(by) ? [by, null] : [null, by];
     // FOR SHARE waits for a concurrent change and reads its result. A later change waits for this transaction and then finds the session.
-    const stored = await this.session.prepared(
+    const stored = await this.session.queryPrepared(
       'begin',
       `WITH account AS (
          SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
@@ -84,14 +84,14 @@ export class SessionStore {
     const { sessionId, provedAt, isUseDue, ...account } = found;
     if (isUseDue) {
       const used = 'UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2';
-      await this.session.changed(used, [sessionId, now]);
+      await this.session.execute(used, [sessionId, now]);
     }
     return { id: sessionId, account, provedAt };
   }
 
   /** Records a new proof. @returns false: the account has no such live session that requires proofs */
   async prove({ id, userId }: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean> {
-    const proved = await this.session.changed(
+    const proved = await this.session.execute(
       `UPDATE sessions SET proved_at = greatest(proved_at, $3)
        WHERE id = $1 AND user_id = $2 AND proved_at IS NOT NULL AND ended_at IS NULL AND expires_at > $4`,
       [id, userId, at, now],
@@ -106,7 +106,7 @@ export class SessionStore {
 
   /** A stored refresh token. Null: there is none, its session is not live, or the account is not active. */
   async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
-    const rows = await this.session.prepared<PresentedRefresh>(
+    const rows = await this.session.queryPrepared<PresentedRefresh>(
       'find_refresh',
       `SELECT json_build_object('id', s.id, 'userId', s.user_id, 'expiresAt', extract(epoch FROM s.expires_at) * 1000) AS session, ${refreshRow('t')} AS presented,
               CASE WHEN live.id IS NOT NULL THEN ${refreshRow('live')} END AS current
@@ -130,7 +130,7 @@ export class SessionStore {
     next: NewRefreshToken,
   ): Promise<LivingSession | null> {
     // One statement, so that a crash leaves either the old token or the new one live.
-    const rows = await this.session.prepared<{ expires_at: Date }>(
+    const rows = await this.session.queryPrepared<{ expires_at: Date }>(
       'rotate',
       `WITH used AS (
          UPDATE refresh_tokens t SET used_at = $4
@@ -152,12 +152,12 @@ export class SessionStore {
   /** Ends a session of any account. False: it had ended before. */
   async end(sessionId: string, now: Date): Promise<boolean> {
     const ended = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
-    return (await this.session.changed(ended, [sessionId, now])) === 1;
+    return (await this.session.execute(ended, [sessionId, now])) === 1;
   }
 
   /** Ends all sessions of an account except one. @returns how many */
   async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
-    return this.session.changed(
+    return this.session.execute(
       `UPDATE sessions SET ended_at = $2
        WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id IS DISTINCT FROM $3`,
       [userId, now, except],
@@ -188,7 +188,7 @@ export class SessionStore {
 
   /** Ends a session of an account. `unknown`: the account never had the session, or it was removed after its end. */
   async endOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
-    const row = await this.session.first<{ had_ended: boolean }>(
+    const row = await this.session.firstRow<{ had_ended: boolean }>(
       `UPDATE sessions SET ended_at = coalesce(ended_at, $3)
        FROM (SELECT ended_at IS NOT NULL AS had_ended FROM sessions WHERE id = $1 AND user_id = $2 FOR UPDATE) AS before
        WHERE id = $1 AND user_id = $2
@@ -200,7 +200,7 @@ export class SessionStore {
 
   /** Removes sessions and tokens a day after their end, so that rotations in progress find their rows. @returns how many sessions */
   async sweep(now: Date): Promise<number> {
-    return this.session.changed(
+    return this.session.execute(
       `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
        DELETE FROM sessions WHERE expires_at < $1::timestamptz - interval '1 day' OR ended_at < $1::timestamptz - interval '1 day'`,
       [now],

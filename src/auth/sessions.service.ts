@@ -100,18 +100,19 @@ export class SessionsService {
    * Ends sessions that began at the identity provider.
    * @param by `oidc`: the provider reported their end; `recheck`: the provider refused to renew them; `unlink`: the account was unlinked
    */
-  async endVouched(
+  async endProviderSessions(
     sessionIds: readonly string[],
     by: 'oidc' | 'recheck' | 'unlink',
     client: Client | null,
   ): Promise<void> {
     return this.transaction.run(async () => {
-      for (const id of sessionIds) await this.endAs('session_ended', id, { actor: null, origin: client }, { by });
+      for (const id of sessionIds)
+        await this.endWithEvent('session_ended', id, { actor: null, origin: client }, { by });
     });
   }
 
   /** Ends a session, which is an event unless it had ended. */
-  private async endAs(
+  private async endWithEvent(
     event: AuditEventName,
     id: string,
     by: AuditContext,
@@ -125,7 +126,7 @@ export class SessionsService {
 
   /** Opens a session with tokens. @returns null: meanwhile the account was deactivated or its hash changed */
   open(account: Account, proof: SignInProof, client: Client): Promise<{ sessionId: string; tokens: TokenPair } | null> {
-    const refresh = this.tokens.nextRefresh(null);
+    const refresh = this.tokens.newRefresh(null);
     return this.begin(account, proof, client, async (session) => {
       if (!(await this.sessions.begin(session, refresh.stored, proof))) return null;
       return { sessionId: session.id, tokens: this.tokens.issue(session, refresh) };
@@ -141,7 +142,7 @@ export class SessionsService {
     const cookie = this.ids.bytes(COOKIE_BYTES).toString('base64url');
     return this.begin(account, proof, client, async (session) => {
       const stored = { ...proof, provedAt: proof.provedAt ?? session.createdAt };
-      const isStored = await this.sessions.begin(session, this.digests.of('cookie', cookie), stored);
+      const isStored = await this.sessions.begin(session, this.digests.digestOf('cookie', cookie), stored);
       return isStored ? { sessionId: session.id, cookie } : null;
     });
   }
@@ -152,7 +153,7 @@ export class SessionsService {
     client: Client,
     store: (session: Session) => Promise<T | null>,
   ): Promise<T | null> {
-    const session = this.tokens.nextSession(account.id, client, proof.longest);
+    const session = this.tokens.newSession(account.id, client, proof.longest);
     const isBreakGlass = proof.checkedHash !== null && !this.settings.auth.passwordSignInEnabled;
     const details = { ...(proof.by !== null && { by: proof.by }), ...(isBreakGlass && { break_glass: true }) };
     return this.transaction.run(async () => {
@@ -171,7 +172,7 @@ export class SessionsService {
   async refresh(refreshToken: string, client: Client): Promise<TokenPair> {
     const { jti, userId, sessionId } = this.tokens.readRefreshToken(refreshToken);
     const id = storedId(jti);
-    const next = this.tokens.nextRefresh(jti);
+    const next = this.tokens.newRefresh(jti);
     const session = await this.sessions.rotate(id, { id: sessionId, userId }, next.stored);
     if (session !== null) return this.tokens.issue(session, next);
     const found = await this.sessions.findRefresh(id, this.clock.now());
@@ -194,7 +195,7 @@ export class SessionsService {
     }
     if (verdict === 'expired') throw new Refused('token_expired');
     if (verdict !== 'reuse') throw new Refused('token_superseded');
-    await this.endAs('refresh_reused', session.id, { actor: null, origin: client }, { user_id: session.userId });
+    await this.endWithEvent('refresh_reused', session.id, { actor: null, origin: client }, { user_id: session.userId });
     throw invalidToken('reused');
   }
 
@@ -207,7 +208,7 @@ export class SessionsService {
   async admitBrowser(cookie: string): Promise<BrowserSession | null> {
     if (!hasCookieForm(cookie)) return null;
     const { now, idleSince } = this.times();
-    return this.sessions.admitBrowser(this.digests.of('cookie', cookie), idleSince, now);
+    return this.sessions.admitBrowser(this.digests.digestOf('cookie', cookie), idleSince, now);
   }
 
   /** Records a new proof of the person. @returns false: the account has no such live session that requires proofs */
@@ -245,7 +246,7 @@ export class SessionsService {
    */
   async logout(user: AuthenticatedUser, client: Client): Promise<string | null> {
     const id = sessionIdOf(user);
-    await this.endAs('logout', id, { actor: user, origin: client }, {});
+    await this.endWithEvent('logout', id, { actor: user, origin: client }, {});
     return this.signOutUrl(id);
   }
 

@@ -88,10 +88,10 @@ export class SignInService {
   /** Finds the account of a name. Without its hash if its password cannot be used; checking it then costs the same work. */
   private async find(username: string): Promise<AccountToProve | null> {
     const found = await this.users.findForLogin(username);
-    return found === null || this.opens(found.account) ? found : { account: found.account, passwordHash: null };
+    return found === null || this.mayOpen(found.account) ? found : { account: found.account, passwordHash: null };
   }
 
-  private opens({ role, oneTimeUntil }: Account): boolean {
+  private mayOpen({ role, oneTimeUntil }: Account): boolean {
     const hasExpired = oneTimeUntil !== null && oneTimeUntil <= this.clock.now();
     return !hasExpired && (this.isOpen || role === 'admin');
   }

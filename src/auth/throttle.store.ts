@@ -59,42 +59,43 @@ export class Throttle {
   }
 
   /** Counts per address, and per name and address: attempts from elsewhere cannot lock a user out. */
-  login(username: string, address: string): Promise<Attempt> {
+  countLogin(username: string, address: string): Promise<Attempt> {
     const { windowSeconds, perName } = this.settings;
     // The name's counter comes first: if it refuses the attempt, other users behind the same address do not pay for it.
-    return this.attempt([
+    return this.countAttempt([
       counter({ name: 'login-name', limit: perName, windowSeconds }, nameKey(username, address)),
-      this.ofAddress('login-address', address),
+      this.addressCounter('login-address', address),
     ]);
   }
 
-  registration(address: string): Promise<Attempt> {
+  countRegistration(address: string): Promise<Attempt> {
     const quota = { name: 'registration', limit: this.settings.registerPerHour, windowSeconds: 3600 };
-    return this.attempt([counter(quota, countedAddress(address))]);
+    return this.countAttempt([counter(quota, countedAddress(address))]);
   }
 
   /**
    * Counts by address alone. `exchange`: a token of the identity provider is presented. `redemption`: a code is redeemed there, because
    * strangers can invent codes. `sign-in`: a sign-in there failed; beyond the limit failures are not recorded.
    */
-  atProvider(what: 'exchange' | 'redemption' | 'sign-in', address: string): Promise<Attempt> {
-    return this.attempt([this.ofAddress(`${what}-address`, address)]);
+  countAtProvider(what: 'exchange' | 'redemption' | 'sign-in', address: string): Promise<Attempt> {
+    return this.countAttempt([this.addressCounter(`${what}-address`, address)]);
   }
 
   /** After a login: forgets all failures of the name, but only this attempt of the address, so that a success allows no more guesses at other names. */
-  async succeeded({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
+  async recordSuccess({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
     if (name === undefined) return;
-    await this.session.prepared('forget_attempts', 'DELETE FROM throttle_counters WHERE key = $1 AND expire = $2', [
-      name.key,
-      name.endsAt,
-    ]);
+    await this.session.queryPrepared(
+      'forget_attempts',
+      'DELETE FROM throttle_counters WHERE key = $1 AND expire = $2',
+      [name.key, name.endsAt],
+    );
     await this.takeBack({ kind: 'counted', windows: others });
   }
 
   /** Takes back an attempt that was refused before its credential was checked, or an exchange or redemption that succeeded. */
   async takeBack({ windows }: CountedAttempt): Promise<void> {
     for (const { key, endsAt } of windows) {
-      await this.session.prepared(
+      await this.session.queryPrepared(
         'take_attempt_back',
         'UPDATE throttle_counters SET points = points - 1 WHERE key = $1 AND expire = $2',
         [key, endsAt],
@@ -104,30 +105,30 @@ export class Throttle {
 
   /** Removes counters whose window has ended. @returns how many */
   sweep(): Promise<number> {
-    return this.session.changed(`DELETE FROM throttle_counters WHERE expire <= ${NOW}`, []);
+    return this.session.execute(`DELETE FROM throttle_counters WHERE expire <= ${NOW}`, []);
   }
 
-  private ofAddress(name: string, address: string): Counter {
+  private addressCounter(name: string, address: string): Counter {
     const { windowSeconds, perAddress } = this.settings;
     return counter({ name, limit: perAddress, windowSeconds }, countedAddress(address));
   }
 
   /** Reads all counters before it raises any, and does not write those past their limit. Of several refusals it returns the last one's. */
-  private async attempt(counters: readonly Counter[]): Promise<Attempt> {
+  private async countAttempt(counters: readonly Counter[]): Promise<Attempt> {
     if (!this.settings.enabled) return { kind: 'counted', windows: [] };
-    const exhausted = await this.exhausted(counters);
+    const exhausted = await this.findExhausted(counters);
     if (exhausted !== null) return exhausted;
     const windows: CounterWindow[] = [];
     for (const raised of counters) {
-      const row = await this.raise(raised);
+      const row = await this.raiseCounter(raised);
       if (row.points > raised.quota.limit) return throttled(raised.quota, row, row.points === raised.quota.limit + 1);
       windows.push({ key: row.key, endsAt: row.expire });
     }
     return { kind: 'counted', windows };
   }
 
-  private async exhausted(counters: readonly Counter[]): Promise<ThrottledAttempt | null> {
-    const rows = await this.session.prepared<CounterRow>(
+  private async findExhausted(counters: readonly Counter[]): Promise<ThrottledAttempt | null> {
+    const rows = await this.session.queryPrepared<CounterRow>(
       'read_attempts',
       `SELECT ${COLUMNS} FROM throttle_counters c WHERE c.key = ANY ($1) AND c.expire > ${NOW}`,
       [counters.map(({ key }) => key)],
@@ -139,8 +140,8 @@ export class Throttle {
     return null;
   }
 
-  private async raise({ key, quota: { windowSeconds } }: Counter): Promise<CounterRow> {
-    const [row] = await this.session.prepared<CounterRow>(
+  private async raiseCounter({ key, quota: { windowSeconds } }: Counter): Promise<CounterRow> {
+    const [row] = await this.session.queryPrepared<CounterRow>(
       'count_attempt',
       `INSERT INTO throttle_counters AS c (key, points, expire) VALUES ($1, 1, ${NOW} + $2)
        ON CONFLICT (key) DO UPDATE SET

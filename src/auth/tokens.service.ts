@@ -56,7 +56,7 @@ export class TokensService {
   ) {}
 
   /** A session before it is stored. @param longest its longest lifetime in milliseconds, if shorter than the setting */
-  nextSession(userId: number, client: Client, longest = Infinity): Session {
+  newSession(userId: number, client: Client, longest = Infinity): Session {
     const createdAt = this.clock.now();
     const lifetime = Math.min(this.settings.auth.sessionMaxDays * DAY_MS, longest);
     return {
@@ -70,7 +70,7 @@ export class TokensService {
   }
 
   /** @param parent the `jti` of the exchanged token, from which the next one is derived to be repeatable; null: a sign-in */
-  nextRefresh(parent: string | null): NextRefresh {
+  newRefresh(parent: string | null): NextRefresh {
     const jti = parent === null ? this.ids.secret() : this.jtiAfter(parent);
     const issuedAt = this.clock.now();
     const expiresAt = new Date(issuedAt.getTime() + this.settings.auth.refreshTokenTtlDays * DAY_MS);
@@ -78,14 +78,14 @@ export class TokensService {
   }
 
   jtiAfter(parent: string): string {
-    return this.digests.of('next-refresh', parent).subarray(0, JTI_BYTES).toString('base64url');
+    return this.digests.digestOf('next-refresh', parent).subarray(0, JTI_BYTES).toString('base64url');
   }
 
   /** Issues a pair of tokens, which do not outlive the session. The same arguments give the same tokens. */
   issue(session: LivingSession, { jti, stored: { issuedAt, expiresAt } }: NextRefresh): TokenPair {
     const issued = seconds(issuedAt.getTime());
     const expiry = (until: number): number => seconds(Math.min(until, session.expiresAt.getTime()));
-    const accessId = this.digests.of('next-access', jti).subarray(0, JTI_BYTES).toString('base64url');
+    const accessId = this.digests.digestOf('next-access', jti).subarray(0, JTI_BYTES).toString('base64url');
     const sign = (type: TokenType, id: string, until: number): string =>
       this.jwt.sign({
         sub: String(session.userId),

@@ -1,7 +1,7 @@
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/domain/restore.js';
 import { PublicationsService } from '../acl-sync/publications.service.js';
-import { decimal } from '../kernel/decimal.js';
+import { parseDecimal } from '../kernel/decimal.js';
 import { Refused } from '../kernel/errors.js';
 import { idProblem } from '../platform/http/validation.js';
 import { BY_COMMAND, reportRun, RUN_BY_COMMAND, withPublishing } from './from-database.js';
@@ -40,12 +40,12 @@ const USAGE = 'usage: grantline acl restore VERSION --reason TEXT [--hours N], o
 export async function restoreVersion(version: string | undefined, { end, json, ...terms }: Options): Promise<number> {
   const isMixed = end === true && (version ?? terms.reason ?? terms.hours) !== undefined;
   if (isMixed || (end !== true && version === undefined)) throw new Unusable([USAGE]);
-  return version === undefined ? endRestore(json === true) : restore(decimal(version), terms, json === true);
+  return version === undefined ? endRestore(json === true) : restore(parseDecimal(version), terms, json === true);
 }
 
 async function restore(version: number, terms: Pick<Options, 'reason' | 'hours'>, json: boolean): Promise<number> {
   const { reason = '' } = terms;
-  const hours = terms.hours === undefined ? LONGEST_RESTORE_HOURS : decimal(terms.hours);
+  const hours = terms.hours === undefined ? LONGEST_RESTORE_HOURS : parseDecimal(terms.hours);
   const problems = { version: idProblem(version), reason: reasonProblem(reason), hours: hoursProblem(hours) };
   const wrong = Object.entries(problems).filter(([, problem]) => problem !== null);
   if (wrong.length > 0) throw new Unusable(wrong.map(([field, problem]) => `${field} ${problem}`));

@@ -1,5 +1,5 @@
 import { firstNames } from '../kernel/name.js';
-import { groupedBy } from '../kernel/collections.js';
+import { groupBy } from '../kernel/collections.js';
 import { accessDiffForm, accessDiffLines } from '../trino-rules/diff/access-diff-form.js';
 import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js';
 import { WorkBudget } from '../trino-rules/document/work-budget.js';
@@ -29,7 +29,7 @@ export async function diffRulesFiles(
   const listed = users === undefined ? null : readListedUsers(users);
   const compared = compare(former, next, listed);
   if (compared.kind === 'incomparable') {
-    const alike = groupedBy(compared.problems, ({ file, message }) => `${file} ${message}`);
+    const alike = groupBy(compared.problems, ({ file, message }) => `${file} ${message}`);
     const problems = [...alike.values()].map(([{ file, rule, at, message }, ...others]) => {
       const [path, read] = file === 'before' ? [before, former] : [after, next];
       const { line, column } = read.placeOf(at);

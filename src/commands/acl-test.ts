@@ -26,7 +26,7 @@ interface TestedFile {
  * Tests guarantees against rules files, or manifests with rules in them. Exit code 0: all hold in all files; 1: at least one is broken;
  * 2: a file cannot be read, or a guarantee cannot be decided.
  */
-export async function testFiles(
+export async function testGuarantees(
   names: string[],
   { guarantees: file, users, format, serviceAccount, metadataCatalog }: Options,
 ): Promise<number> {

@@ -142,7 +142,7 @@ export function applyToDatabase(
   value: unknown,
   options: { dryRun: boolean; prune: boolean },
 ): Promise<AppliedForm> {
-  return changedByFile(path, 'snapshot apply', (modules, report) =>
+  return applyWithProgress(path, 'snapshot apply', (modules, report) =>
     modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report).catch(refusedForm),
   );
 }
@@ -155,7 +155,7 @@ function refusedForm(error: unknown): AppliedForm {
 }
 
 /** Makes a file's changes and reports the progress. @throws Error that says whether they were made, if the database fails */
-export function changedByFile<T>(
+export function applyWithProgress<T>(
   path: string,
   command: 'snapshot apply' | 'users import',
   work: (modules: INestApplicationContext, report: (progress: string) => void) => Promise<T>,

@@ -36,7 +36,7 @@ export class Lifetime {
     try {
       return await work();
     } finally {
-      await this.unlessEnding();
+      await this.waitIfEnding();
       await this.closeAll();
     }
   }
@@ -50,7 +50,7 @@ export class Lifetime {
       ),
     );
     const opened = await opening;
-    await this.unlessEnding();
+    await this.waitIfEnding();
     return opened;
   }
 
@@ -59,7 +59,7 @@ export class Lifetime {
     return new Promise<never>(() => undefined);
   }
 
-  private async unlessEnding(): Promise<void> {
+  private async waitIfEnding(): Promise<void> {
     if (this.isEnding) await this.untilSignal();
   }
 
@@ -69,7 +69,7 @@ export class Lifetime {
     this.log.info('stopping', { signal });
     setTimeout(() => process.exit(1), STOP.exit);
     const isClean = await this.closeAll();
-    await this.output?.read(LAST_LINES_MS);
+    await this.output?.untilRead(LAST_LINES_MS);
     process.exit(isClean ? this.exitCode(signal) : 1);
   }
 

@@ -8,7 +8,7 @@ import { SEVERITIES } from '../trino-rules/document/finding.js';
  * The action of a command, which returns its exit code. Loads the command's modules only when it runs, because all modules of the service
  * take seconds and most commands need few.
  */
-export const loaded =
+export const loadAction =
   <A extends unknown[]>(load: () => Promise<(...args: A) => Promise<number>>) =>
   async (...args: A): Promise<void> => {
     process.exitCode = await (await load())(...args);
@@ -92,7 +92,7 @@ export function addRulesCommands(parent: Command): void {
     .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', listed)
     .option('--single-catalog', 'the files are the rules of a single catalog (<connector>.security=file)')
     .option('--trino <version>', 'the release of the engine, such as 484', release)
-    .action(loaded(async () => (await import('./acl-check.js')).checkFiles));
+    .action(loadAction(async () => (await import('./acl-check.js')).checkFiles));
 
   parent
     .command('diff')
@@ -101,7 +101,7 @@ export function addRulesCommands(parent: Command): void {
     .description('what changes from one rules file to another: rules, and who gains or loses which access')
     .option('--users <file>', 'only for these, one a line, with groups behind a colon: ana: analysts, sales')
     .option('--json', 'print the changes as JSON')
-    .action(loaded(async () => (await import('./acl-diff.js')).diffRulesFiles));
+    .action(loadAction(async () => (await import('./acl-diff.js')).diffRulesFiles));
   parent
     .command('import')
     .argument('<rules>', 'an existing rules file, or a manifest with one')
@@ -110,7 +110,7 @@ export function addRulesCommands(parent: Command): void {
     .option('--catalog <file>', 'what the engine has, for patterns of names: catalog.schema.table a line, or CSV')
     .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
     .option('--json', 'print the snapshot and what grants cannot say as JSON')
-    .action(loaded(async () => (await import('./acl-import.js')).importRulesFile));
+    .action(loadAction(async () => (await import('./acl-import.js')).importRulesFile));
   parent
     .command('test')
     .argument('<files...>', 'rules files, or manifests with one')
@@ -120,5 +120,5 @@ export function addRulesCommands(parent: Command): void {
     .option('--service-account <names>', 'no guarantee is about these (ACL_SERVICE_ACCOUNTS)', listed)
     .option('--metadata-catalog <name>', 'not a part of everything (ACL_METADATA_CATALOG)')
     .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
-    .action(loaded(async () => (await import('./acl-test.js')).testFiles));
+    .action(loadAction(async () => (await import('./acl-test.js')).testGuarantees));
 }

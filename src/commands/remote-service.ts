@@ -29,16 +29,16 @@ export class RemoteService {
   /** @typeParam Form the type of the answer by the service's OpenAPI document */
   get<Form>(path: string, query: Readonly<Record<string, string>> = {}, timeout = DEADLINE): Promise<Form> {
     const asked = new URLSearchParams(query).toString();
-    return this.ask<Form>(asked === '' ? path : `${path}?${asked}`, { method: 'GET', timeout });
+    return this.request<Form>(asked === '' ? path : `${path}?${asked}`, { method: 'GET', timeout });
   }
 
   post<Form>(path: string, body: object = {}): Promise<Form> {
     const asked = { method: 'POST', timeout: LONG_DEADLINE, body: JSON.stringify(body) } as const;
-    return this.ask<Form>(path, asked, { 'Content-Type': 'application/json' });
+    return this.request<Form>(path, asked, { 'Content-Type': 'application/json' });
   }
 
   /** @throws RemoteRefusal, RemoteSilence */
-  private async ask<Form>(
+  private async request<Form>(
     path: string,
     asked: Pick<Question, 'method' | 'timeout' | 'body'>,
     headers: Question['headers'] = {},
@@ -46,7 +46,7 @@ export class RemoteService {
     const { url, token } = this.access;
     const given = { Accept: 'application/json', Authorization: `Bearer ${token.reveal()}`, ...headers };
     const reply = await this.exchange
-      .ask({ ...asked, url: `${url}${path}`, headers: given })
+      .send({ ...asked, url: `${url}${path}`, headers: given })
       .catch((error: unknown) => {
         if (!(error instanceof LostConnection || error instanceof OversizedReply)) throw error;
         const Failure = UNREACHED.test(error.message) ? RemoteRefusal : RemoteSilence;

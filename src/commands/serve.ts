@@ -8,7 +8,7 @@ import { loadSettings } from '../platform/settings/settings-loader.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
 import { migrateSchema, requireTables } from './with-database.js';
-import { atDatabase, listenOn } from './start-failure.js';
+import { runOnDatabase, listenOn } from './start-failure.js';
 
 /** V8 counts pages of rows, which lie outside its heap, as growth of the heap, and would soon run full collections. */
 const ROOM_FOR_PAGES = '--heap-growing-percent=200';
@@ -41,7 +41,7 @@ async function start(settings: Settings, log: Log, lifetime: Lifetime): Promise<
   }
   const { createApplication } = await import('../application.js'); // takes seconds, so refused settings are reported before
   const { app, operations } = await lifetime.open(
-    atDatabase(database, () => createApplication(settings, database, log)),
+    runOnDatabase(database, () => createApplication(settings, database, log)),
     async ({ operations, close }, cut) => {
       await close(cut);
       await operations.close(); // last, so that health checks work until then

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { Client } from 'pg';
-import { atDatabase, databaseFailure, listenOn } from './start-failure.js';
+import { runOnDatabase, databaseFailure, listenOn } from './start-failure.js';
 
 const failureOf = (code: string, message = 'as the driver says'): string | null =>
   databaseFailure(Object.assign(new Error(message), { code }), 'DATABASE_URL');
@@ -29,7 +29,7 @@ describe('a failure at the start', () => {
 
   it('names the database where nothing listens, and its setting', async () => {
     const connecting = () => new Client({ host: '127.0.0.1', port: 1 }).connect();
-    await expect(atDatabase({ name: 'grantline@127.0.0.1:1/grantline' }, connecting)).rejects.toThrow(
+    await expect(runOnDatabase({ name: 'grantline@127.0.0.1:1/grantline' }, connecting)).rejects.toThrow(
       'cannot use the database grantline@127.0.0.1:1/grantline: nothing listens there: start PostgreSQL, or correct host and port of DATABASE_URL (ECONNREFUSED)',
     );
   });
@@ -68,6 +68,6 @@ describe('a failure at the start', () => {
 
   it('about something else stays what it is', async () => {
     const failure = new Error('relation "users" does not exist');
-    await expect(atDatabase({ name: 'any' }, () => Promise.reject(failure))).rejects.toBe(failure);
+    await expect(runOnDatabase({ name: 'any' }, () => Promise.reject(failure))).rejects.toBe(failure);
   });
 });

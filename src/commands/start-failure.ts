@@ -35,7 +35,7 @@ export function listenFailure(code: string | null, { host, port, settings }: Lis
 }
 
 /** Runs work on the database. @throws Error that names the setting and what to do, if the database is not reached or refuses */
-export async function atDatabase<T>(
+export async function runOnDatabase<T>(
   { name }: Pick<Database, 'name'>,
   work: () => Promise<T>,
   setting = 'DATABASE_URL',

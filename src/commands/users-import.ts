@@ -2,7 +2,7 @@ import { planLine, type PlanStep } from '../grants/domain/snapshot-changes.js';
 import { type Imported, type LineProblem, UserImportService } from '../grants/user-import.service.js';
 import { rulesForUsers, writersWithoutMark } from '../rules-files/import/file-findings.js';
 import { anyPatterns } from '../rules-files/foreign/audiences.js';
-import { BY_COMMAND, changedByFile } from './from-database.js';
+import { BY_COMMAND, applyWithProgress } from './from-database.js';
 import { importBudget, readForeignRules, withinBudget } from './foreign-rules-file.js';
 import { placedLines, print, printJson, remark, Unusable } from './output.js';
 import { groupFileProblem, readPeople, readUserList, readUsers } from './users-file.js';
@@ -28,7 +28,7 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
     programs.filter(({ isTaken }) => isTaken).map(({ name }) => name),
   );
   const options = { dryRun: dryRun === true, withRegistered: withRegistered === true };
-  const imported = await changedByFile(path, 'users import', (modules, report) =>
+  const imported = await applyWithProgress(path, 'users import', (modules, report) =>
     modules.get(UserImportService, { strict: false }).import(entries, options, BY_COMMAND, report),
   );
   const remarks = [...programs.map(({ line, message }) => ({ line, message })), ...imported.remarks];

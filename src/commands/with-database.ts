@@ -6,7 +6,7 @@ import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
 import { print, remark } from './output.js';
 import { migrate, type MigrationWait, type SchemaState, schemaState } from '../platform/database/migrator.js';
-import { atDatabase } from './start-failure.js';
+import { runOnDatabase } from './start-failure.js';
 
 /** The context of a command that uses the database. */
 export interface CommandContext {
@@ -46,7 +46,7 @@ export async function migrateSchema(
 ): Promise<string[]> {
   const { url, migrationUrl } = database;
   const setting = migrationUrl === url ? 'DATABASE_URL' : 'DATABASE_MIGRATION_URL';
-  return atDatabase(database, () => migrate(migrationUrl, url, { least: settings, report }), setting);
+  return runOnDatabase(database, () => migrate(migrationUrl, url, { least: settings, report }), setting);
 }
 
 /** @throws Error if the schema is missing, or too old for this version */
@@ -58,7 +58,7 @@ export async function requireSchema(database: Database): Promise<void> {
 
 /** @throws Error if the database has no tables of any version */
 export async function requireTables({ name, url }: Database): Promise<SchemaState> {
-  const schema = await atDatabase({ name }, () => schemaState(url));
+  const schema = await runOnDatabase({ name }, () => schemaState(url));
   if (schema.kind === 'absent')
     throw new Error(
       `${name} is no database of Grantline: correct DATABASE_URL, or make its tables with "grantline migrate"`,

@@ -55,7 +55,7 @@ export class ConsoleSessionController {
     const { cookie: cookies, authorization } = request.headers;
     const cookie = authorization === undefined ? browserCookieIn(cookies, this.siteOf(request)) : null;
     const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
-    const has_administrator = await this.administrators.exist();
+    const has_administrator = await this.administrators.hasAny();
     return { account: session === null ? null : this.accountOf(session), has_administrator };
   }
 

@@ -44,7 +44,7 @@ export class AccessFileStore {
 
   /**
    * Until this transaction ends, no other one can change groups, grants, policies or guarantees. The groups are locked first, because every
-   * transaction that locks several of these tables does so (see `GroupStore.missing`). EXCLUSIVE also waits for locked rows.
+   * transaction that locks several of these tables does so (see `GroupStore.findMissing`). EXCLUSIVE also waits for locked rows.
    * @throws Error when the locks are not free in time
    */
   async lockWrites(): Promise<void> {

@@ -34,7 +34,7 @@ export class AccessWritesService {
    * @throws Refused `busy` when the write does not get its turn in time
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const done = await this.inTurn(() => retried(() => this.transaction.run(work)));
+    const done = await this.runInTurn(() => retried(() => this.transaction.run(work)));
     this.changes.announce();
     return done;
   }
@@ -44,7 +44,7 @@ export class AccessWritesService {
    * @param work gets a function that rolls the transaction back and returns an outcome
    * @throws CommitUnconfirmed with its cause
    */
-  async runFile<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
+  async runUnqueued<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
     const state = { isWritten: false };
     const whole = async (): Promise<T> => {
       state.isWritten = false;
@@ -64,7 +64,7 @@ export class AccessWritesService {
     }
   }
 
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private async runInTurn<T>(work: () => Promise<T>): Promise<T> {
     const place = this.queue.enter('');
     if (place === null) throw new Error('no place in a queue without a limit');
     const late = new AbortController();

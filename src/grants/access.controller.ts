@@ -12,7 +12,7 @@ import {
   toWhoPage,
   WhoPageResponse,
 } from './access.response.js';
-import { misplaced, NodeNamesQuery, nodeOfQuery, type NodeQuery } from './resource.dto.js';
+import { misplacedProblem, NodeNamesQuery, nodeOfQuery, type NodeQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
@@ -55,7 +55,7 @@ abstract class PlaceQuery extends NodeNamesQuery {
 
   @ApiPropertyOptional(onePrincipal('The queries of this one'))
   @FieldRule<PlaceQuery>(
-    (text, fields) => ofOneProblem('queries', text, fields.privilege) ?? misplaced('queries', fields),
+    (text, fields) => ofOneProblem('queries', text, fields.privilege) ?? misplacedProblem('queries', fields),
   )
   queries?: string;
 }
@@ -144,7 +144,7 @@ export class AccessController {
     @CurrentUser() { id }: AuthenticatedUser,
   ): Promise<EffectivePageResponse> {
     const page = { limit: limit + 1, after: nodeOfCursor(after) };
-    return toEffectivePage(await this.access.effective({ type: 'user', id }, page), limit);
+    return toEffectivePage(await this.access.effectiveAccess({ type: 'user', id }, page), limit);
   }
 
   @OpenToTokens('access.read')
@@ -181,7 +181,7 @@ export class AccessAdministrationController {
   @Answers(EffectivePageResponse)
   async effective(@Query() query: EffectiveOfQuery): Promise<EffectivePageResponse> {
     const page = { limit: query.limit + 1, after: nodeOfCursor(query.after) };
-    return toEffectivePage(await this.access.effective(principalOf(query), page), query.limit);
+    return toEffectivePage(await this.access.effectiveAccess(principalOf(query), page), query.limit);
   }
 
   @OpenToTokens('admin.read')
@@ -190,7 +190,7 @@ export class AccessAdministrationController {
   @Get('explain')
   @Answers(ExplanationResponse)
   async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
-    const question = toQuestion(query, await this.access.named(nodeOfQuery(query)));
+    const question = toQuestion(query, await this.access.withNames(nodeOfQuery(query)));
     return explanationForm(await this.access.explain(principalOf(query), question), false);
   }
 
@@ -202,8 +202,8 @@ export class AccessAdministrationController {
   @Answers(WhoPageResponse)
   async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
     const page = { limit: query.limit + 1, after: query.after?.[0] ?? null };
-    const question = toQuestion(query, await this.access.named(nodeOfQuery(query)));
-    return toWhoPage(await this.access.holders(question, page), query.limit);
+    const question = toQuestion(query, await this.access.withNames(nodeOfQuery(query)));
+    return toWhoPage(await this.access.countHolders(question, page), query.limit);
   }
 
   @OpenToTokens('admin.read')

@@ -41,7 +41,7 @@ export class AccessService {
    * A node of a question, with the names of the principals in it.
    * @throws Refused `validation_failed`: no such account
    */
-  async named(node: Node): Promise<NamedNode> {
+  async withNames(node: Node): Promise<NamedNode> {
     const named = namedBy(node);
     const found = named?.type === 'user' ? (await this.users.find(named.id))?.username : '';
     if (found !== undefined)
@@ -53,8 +53,8 @@ export class AccessService {
   }
 
   /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
-  async effective(principal: Principal, page: { after: Node | null; limit: number }): Promise<NamedAccess[]> {
-    const index = await this.indexFor(principal, null, await this.closedName(principal));
+  async effectiveAccess(principal: Principal, page: { after: Node | null; limit: number }): Promise<NamedAccess[]> {
+    const index = await this.indexFor(principal, null, await this.reservedSpelling(principal));
     return effectiveAccess(index, principal, page).map((entry) => ({
       ...entry,
       resource: index.principals.namedNode(entry.resource),
@@ -62,16 +62,16 @@ export class AccessService {
   }
 
   /** @throws Refused `validation_failed`: nobody is given `information_schema` */
-  async holders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<HolderCount> {
+  async countHolders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<HolderCount> {
     refuseKept(question);
     const found = new HolderCount(page);
-    for await (const [holder] of inSlices(eachHolder(new AccessIndex(await this.around(question)), question)))
+    for await (const [holder] of inSlices(eachHolder(new AccessIndex(await this.snapshotAround(question)), question)))
       if (holder !== undefined) found.add(holder);
     return found;
   }
 
   /** Grants and policies above and below a node. */
-  private async around(question: HolderQuestion): Promise<Snapshot> {
+  private async snapshotAround(question: HolderQuestion): Promise<Snapshot> {
     const asked = nodeAsked(question);
     // Impersonation depends on who else impersonates, access to queries on groups, and killing queries includes a procedure.
     const isWhole = asked === null || namedBy(asked) !== undefined || isKillQuery(asked);
@@ -83,16 +83,16 @@ export class AccessService {
     return touched ?? this.snapshots.read();
   }
 
-  /** @throws Refused as `effective` and `holders` do */
+  /** @throws Refused as `effectiveAccess` and `countHolders` do */
   async explain(principal: Principal, question: Question): Promise<Explained> {
     refuseKept(question);
     const node = nodeAsked(question);
-    const closed = await this.closedName(principal);
+    const closed = await this.reservedSpelling(principal);
     const namesOther =
       question.about === 'impersonation' || (question.about === 'queries' && question.owner !== undefined);
     const [index, rules] = await Promise.all([
       this.indexFor(principal, node, closed, namesOther),
-      this.published.current(),
+      this.published.currentVersion(),
     ]);
     const explanation = explain(index, principal, question);
     const granted = explanation.allowed ? null : grantedNode(index, question);
@@ -126,9 +126,9 @@ export class AccessService {
   }
 
   /** The name's spelling, where it belongs to an account or to an engine principal in another spelling; null: the name is usable. */
-  private async closedName(principal: Principal): Promise<string | null> {
+  private async reservedSpelling(principal: Principal): Promise<string | null> {
     if (principal.type !== 'engine') return null;
-    const [held] = await this.names.closedToEngine([principal.name]);
+    const [held] = await this.names.findTakenForEngine([principal.name]);
     return held?.name ?? null;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { type FieldError, Refused } from '../kernel/errors.js';
-import { traced } from '../platform/operations/tracing.js';
+import { inSpan } from '../platform/operations/tracing.js';
 import { Settings } from '../platform/settings/settings.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { brokenText, type GuaranteeVerdict } from '../trino-rules/answers/guarantee-verdicts.js';
@@ -128,7 +128,7 @@ export class AdmissionService {
    */
   async admitPrincipals(principals: readonly NamedIn<PolicyPrincipal>[]): Promise<void> {
     const all = principals.map(({ named }) => named);
-    const missing = new Set((await this.groups.missing(all)).map(principalText));
+    const missing = new Set((await this.groups.findMissing(all)).map(principalText));
     const errors = this.principalErrors(principals, (named) => !missing.has(principalText(named)));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const [held] = await this.names.claimForEngine(engineNames(all));
@@ -137,7 +137,7 @@ export class AdmissionService {
 
   /** Why `admitPrincipals` would refuse the names of engine principals; null: it would not. */
   async takenName(principals: readonly PolicyPrincipal[]): Promise<string | null> {
-    const [held] = await this.names.closedToEngine(engineNames(principals));
+    const [held] = await this.names.findTakenForEngine(engineNames(principals));
     return held === undefined ? null : holderText(held);
   }
 
@@ -169,7 +169,7 @@ export class AdmissionService {
       (since) => this.snapshots.growth(since),
     );
     if (forecast?.fits === false) throw new Refused('rules_too_large', { detail: forecast.message });
-    const warnings = await this.proved(touched, true);
+    const warnings = await this.proveChange(touched, true);
     return [...(forecast === null ? [] : [forecast.message]), ...warnings];
   }
 
@@ -178,11 +178,11 @@ export class AdmissionService {
    * @throws Refused `busy`, `guarantee_broken`
    */
   admitGuarantees(touched: Touched): Promise<string[]> {
-    return this.proved(touched, false);
+    return this.proveChange(touched, false);
   }
 
-  private async proved(touched: Touched, isForRules: boolean): Promise<string[]> {
-    const guarantees = await this.guarantees.lockedNear(touched);
+  private async proveChange(touched: Touched, isForRules: boolean): Promise<string[]> {
+    const guarantees = await this.guarantees.lockNear(touched);
     const judged = judgedPart(guarantees, this.settings.acl);
     const wide = isForRules ? { ...touched, ...judged, nodes: [...touched.nodes, ...judged.nodes] } : judged;
     const whole = guarantees.length === 0 ? null : await this.snapshots.readTouched(wide, PROVED_GRANTS);
@@ -208,7 +208,7 @@ export class AdmissionService {
    * @throws Refused `guarantee_broken`, `rules_unprovable`
    */
   async admitWritten(guarantees: readonly Guarantee[], by: AuditContext): Promise<void> {
-    const { verdicts, at } = await this.judged(guarantees);
+    const { verdicts, at } = await this.judgeNow(guarantees);
     refuseBroken(verdicts);
     await this.guarantees.record(verdicts, at, by);
   }
@@ -217,12 +217,12 @@ export class AdmissionService {
    * Judges guarantees on what is recorded, or the transaction has written, however long it takes.
    * @throws Refused `rules_unprovable` where they cannot be judged
    */
-  async judged(guarantees: readonly Guarantee[]): Promise<{ verdicts: GuaranteeVerdict[]; at: Date }> {
+  async judgeNow(guarantees: readonly Guarantee[]): Promise<{ verdicts: GuaranteeVerdict[]; at: Date }> {
     const snapshot = await this.snapshots.read();
     if (guarantees.length === 0) return { verdicts: [], at: snapshot.at };
     const { nodes, named } = judgedPart(guarantees, snapshot.settings);
     const part = { ...touchedPart(snapshot, nodes, named), guarantees };
-    const { refusal, verdicts } = await this.proof.verdicts(part);
+    const { refusal, verdicts } = await this.proof.judgeGuarantees(part);
     if (verdicts.length === guarantees.length) return { verdicts, at: snapshot.at };
     throw new Refused('rules_unprovable', {
       detail: `Guarantees cannot be judged: ${refusal ?? 'no proof was made'}.`,
@@ -230,7 +230,7 @@ export class AdmissionService {
   }
 
   private judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
-    return traced('rules proof', () => this.proof.judge(snapshot, former));
+    return inSpan('rules proof', () => this.proof.judge(snapshot, former));
   }
 
   /**

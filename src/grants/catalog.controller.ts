@@ -23,14 +23,14 @@ import {
   type ChildrenRequest,
   EngineCatalog,
   type FoundTables,
-  foundTables,
+  mergeTables,
   levelBelow,
   namedChildren,
-  pageOfChildren,
+  mergeChildren,
 } from './domain/catalog.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 import { GrantStore } from './grant.store.js';
-import { pathNode } from './resource.dto.js';
+import { parsePath } from './resource.dto.js';
 
 class ChildrenQuery {
   @ApiPropertyOptional({
@@ -114,7 +114,7 @@ class FoundTablesResponse {
 }
 
 function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): ChildrenRequest {
-  const node = under === undefined ? {} : pathNode(under);
+  const node = under === undefined ? {} : parsePath(under);
   if (node === null) throw new Error('the query was not validated');
   return { under: node, q: q?.toLowerCase() ?? '', after: after?.[0] ?? null, limit };
 }
@@ -142,7 +142,7 @@ function toFoundTables({ items, total, engine }: FoundTables): FoundTablesRespon
 }
 
 function underProblem(value: unknown): string | null {
-  const node = typeof value === 'string' ? pathNode(value) : null;
+  const node = typeof value === 'string' ? parsePath(value) : null;
   return node !== null && levelBelow(node) !== null ? null : 'must be like sales or sales.eu';
 }
 
@@ -173,7 +173,7 @@ export class CatalogController {
       this.engine.children(request, user.username, gone),
     ]);
     const nodes = grants.map(({ resource }) => resource);
-    return toOwnChildren(pageOfChildren(request, namedChildren(nodes, request), listing), query.limit);
+    return toOwnChildren(mergeChildren(request, namedChildren(nodes, request), listing), query.limit);
   }
 }
 
@@ -199,7 +199,7 @@ export class CatalogAdministrationController {
       this.grants.namedChildren(request, this.clock.now()),
       this.engine.children(request, null, gone),
     ]);
-    return toAnyChildren(pageOfChildren(request, named, listing), query.limit);
+    return toAnyChildren(mergeChildren(request, named, listing), query.limit);
   }
 
   @OpenToTokens('admin.read')
@@ -215,6 +215,6 @@ export class CatalogAdministrationController {
       this.grants.namedTables(request, this.clock.now()),
       this.engine.tables(request, gone),
     ]);
-    return toFoundTables(foundTables(request, named, listing));
+    return toFoundTables(mergeTables(request, named, listing));
   }
 }

@@ -27,7 +27,7 @@ import {
   growthOf,
   knownCatalogs,
   maskChecks,
-  numbered,
+  draftOfRequest,
   rowErrors,
 } from './domain/draft-request.js';
 import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
@@ -52,7 +52,7 @@ export interface DraftPreview {
   catalogs: readonly string[];
   checks: DraftCheck[];
   warnings: string[];
-  /** Those that it breaks, and those that are broken and that it mends. */
+  /** Guarantees that the draft breaks, and broken ones that it mends. */
   guarantees: GuaranteeVerdictForm[];
   /** Null: there is enough capacity. */
   size: Forecast | null;
@@ -94,9 +94,9 @@ export class DraftsService {
 
   private async make(request: DraftRequest, page: { after: DraftCursor | null; limit: number }): Promise<DraftPreview> {
     const before = await this.snapshots.read();
-    const errors = this.errors(before, request);
+    const errors = this.requestErrors(before, request);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const draft = numbered(request);
+    const draft = draftOfRequest(request);
     const after = withDraft(before, draft);
     const chained = this.admission.actingErrors(grantRequests(request), new Principals(after).actors);
     if (chained.length > 0) throw new Refused('validation_failed', { errors: chained });
@@ -143,7 +143,7 @@ export class DraftsService {
     };
   }
 
-  private errors(before: Snapshot, request: DraftRequest): FieldError[] {
+  private requestErrors(before: Snapshot, request: DraftRequest): FieldError[] {
     const { policies, joined } = request;
     const known = new Principals(before);
     // Engine principals count as existing: `principalErrors` refuses those that are service accounts.

@@ -2,7 +2,7 @@ import { Controller, Delete, Injectable, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { AuditService } from '../audit/audit.service.js';
 import { type AuditContext, userSubject } from '../audit/domain/audit-event.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import { nameProblem } from '../kernel/name.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/http/access.js';
@@ -31,17 +31,17 @@ export class FormerNamesService {
    * @throws Refused `not_found`; `name_in_use` where the published rules or an expression of a policy contain the name
    */
   async free(id: number, name: string, by: AuditContext): Promise<void> {
-    const account = found(await this.users.find(id));
+    const account = orNotFound(await this.users.find(id));
     await this.transaction.run(async () => {
       if (nameProblem(name) !== null || !(await this.names.free(id, name))) throw new Refused('not_found');
-      const [use] = await this.uses(name);
+      const [use] = await this.findUses(name);
       if (use !== undefined) throw new Refused('name_in_use', { detail: use });
       await this.audit.record({ event: 'name_freed', ...by, subject: userSubject(account), details: { name } });
     });
   }
 
-  private async uses(name: string): Promise<string[]> {
-    const published = await this.published.current();
+  private async findUses(name: string): Promise<string[]> {
+    const published = await this.published.currentVersion();
     const isPublished = published !== null && new UserUniverse([], [published.engine.rules]).strangers.includes(name);
     // Compared without case, because an expression may use lower(current_user).
     const literal = `'${name.replaceAll("'", "''")}'`.toLowerCase();

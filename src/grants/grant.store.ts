@@ -110,7 +110,7 @@ export class GrantStore {
   }
 
   /** Ids of unrevoked grants to this principal or on a node that names it. */
-  async naming(principal: Principal): Promise<number[]> {
+  async grantsNaming(principal: Principal): Promise<number[]> {
     const rows = await this.session.query<{ id: number }>(
       `SELECT id FROM grants WHERE revoked_at IS NULL AND ($1::integer IN (user_id, as_user_id)
          OR $2::integer IN (group_id, as_group_id) OR $3::text IN (engine_name, as_engine_name)) ORDER BY id`,
@@ -120,7 +120,7 @@ export class GrantStore {
   }
 
   find(id: number): Promise<Grant | null> {
-    return this.session.first<Grant>(`${SELECT_GRANTS} WHERE g.id = $1`, [id]);
+    return this.session.firstRow<Grant>(`${SELECT_GRANTS} WHERE g.id = $1`, [id]);
   }
 
   /** Grants ordered by id, the oldest first. */

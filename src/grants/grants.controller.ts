@@ -3,7 +3,7 @@ import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { found } from '../kernel/errors.js';
+import { orNotFound } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
@@ -56,7 +56,7 @@ export class GrantsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
     const { granted } = await this.grants.change([{ fieldPrefix: '', grant: toNewGrant(body) }], [], by);
-    const { grant, created, warnings } = found(granted[0] ?? null);
+    const { grant, created, warnings } = orNotFound(granted[0] ?? null);
     void reply.status(created ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
@@ -81,7 +81,7 @@ export class GrantsController {
   @Get(':id')
   @Answers(GrantResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
-    return toGrantResponse(found(await this.store.find(id)), this.clock.now());
+    return toGrantResponse(orNotFound(await this.store.find(id)), this.clock.now());
   }
 
   @OpenToTokens('admin.write')
@@ -89,6 +89,6 @@ export class GrantsController {
   @Delete(':id')
   @NoContent('Revoked; the row stays.')
   async revoke(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    found(await this.grants.revoke(id, by));
+    orNotFound(await this.grants.revoke(id, by));
   }
 }

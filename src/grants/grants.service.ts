@@ -10,7 +10,7 @@ import { grantedEvents, revokedEvents } from './domain/audit-details.js';
 import type { Grant, GrantOutcome } from './domain/grant.js';
 import { GrantStore } from './grant.store.js';
 
-export interface Granted extends GrantOutcome {
+export interface GrantResult extends GrantOutcome {
   /** Sentences on privileges without effect, a user name that cannot run SQL, parts of the node that the engine does not know, and low capacity. */
   warnings: string[];
 }
@@ -33,7 +33,7 @@ export class GrantsService {
     asked: readonly GrantRequest[],
     revoke: readonly number[],
     by: AuditContext,
-  ): Promise<{ granted: Granted[]; revoked: Grant[] }> {
+  ): Promise<{ granted: GrantResult[]; revoked: Grant[] }> {
     const now = this.clock.now();
     const errors = this.admission.grantErrors(asked, now);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });

@@ -61,7 +61,7 @@ export class GroupStore {
 
   change(id: number, change: GroupChange, at: Date): Promise<Group | 'missing' | 'name-taken'> {
     return this.session.run(async () => {
-      const present = await this.locked(id);
+      const present = await this.lockGroup(id);
       const group = present === 'live' ? await this.find(id) : null;
       if (group === null) return 'missing';
       const changed = { ...group, ...change };
@@ -72,7 +72,7 @@ export class GroupStore {
   /** `uses`: the first of the unrevoked grants and policies that refer to the group. `gone`: it was deleted before. */
   delete(id: number, at: Date): Promise<'deleted' | 'gone' | 'missing' | { uses: GroupUse[] }> {
     return this.session.run(async () => {
-      const present = await this.locked(id);
+      const present = await this.lockGroup(id);
       if (present !== 'live') return present;
       const uses = await this.session.query<GroupUse>(USES, [id]);
       if (uses.length > 0) return { uses };
@@ -83,17 +83,17 @@ export class GroupStore {
   }
 
   find(id: number): Promise<Group | null> {
-    return this.session.first<Group>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
+    return this.session.firstRow<Group>(`${SELECT_GROUPS} AND g.id = $1`, [id]);
   }
 
   /** The name of a group that is not deleted. Cheaper than `find`, which counts members. */
   async nameOf(id: number): Promise<string | null> {
     const select = 'SELECT name FROM groups WHERE id = $1 AND deleted_at IS NULL';
-    return (await this.session.first<{ name: string }>(select, [id]))?.name ?? null;
+    return (await this.session.firstRow<{ name: string }>(select, [id]))?.name ?? null;
   }
 
   /** Groups with these names, compared without case. */
-  named(names: readonly string[]): Promise<Group[]> {
+  findNamed(names: readonly string[]): Promise<Group[]> {
     return this.session.query<Group>(
       `${SELECT_GROUPS} AND lower(g.name COLLATE "C") = ANY (SELECT lower(asked COLLATE "C") FROM unnest($1::text[]) AS asked)
        ORDER BY g.id`,
@@ -151,7 +151,7 @@ export class GroupStore {
     statement: string,
     lock?: string,
   ): Promise<(boolean | null)[]> {
-    const isKnown = await this.known(asked, lock);
+    const isKnown = await this.findKnown(asked, lock);
     const rows = await this.session.query<Membership>(
       `WITH written AS (${statement} RETURNING group_id, user_id, engine_name),
          touched AS (UPDATE groups SET version = version + 1, changed_at = $4 WHERE id IN (SELECT group_id FROM written))
@@ -166,7 +166,7 @@ export class GroupStore {
    * The users and groups of `principals` that do not exist. Locks the existing groups until the transaction ends, so it must be called
    * before the transaction's writes. Engine principals are never missing: `users` claims their names.
    */
-  async missing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
+  async findMissing(principals: readonly PolicyPrincipal[]): Promise<PolicyPrincipal[]> {
     // Locked even if no group is named: applying a snapshot file locks this table first, and one order of locks prevents deadlocks.
     await this.session.query('LOCK TABLE groups IN ROW SHARE MODE');
     const ids = (type: 'user' | 'group') => principals.flatMap((named) => (named.type === type ? [named.id] : []));
@@ -177,14 +177,14 @@ export class GroupStore {
   }
 
   /** Locks the group's row: until the transaction ends, nobody can delete it or name it in a new grant or policy. */
-  private async locked(id: number): Promise<'live' | 'gone' | 'missing'> {
+  private async lockGroup(id: number): Promise<'live' | 'gone' | 'missing'> {
     const select = 'SELECT deleted_at IS NULL AS is_live FROM groups WHERE id = $1 FOR UPDATE';
-    const row = await this.session.first<{ is_live: boolean }>(select, [id]);
+    const row = await this.session.firstRow<{ is_live: boolean }>(select, [id]);
     return row === null ? 'missing' : row.is_live ? 'live' : 'gone';
   }
 
   private async write({ id, name, description, externalId }: Group, at: Date): Promise<boolean> {
-    const written = await this.session.unlessTaken(
+    const written = await this.session.queryUnlessTaken(
       'groups_name_in_any_case',
       'UPDATE groups SET name = $2, description = $3, external_id = $4, version = version + 1, changed_at = $5 WHERE id = $1',
       [id, name, description, externalId, at],
@@ -193,7 +193,7 @@ export class GroupStore {
   }
 
   /** Whether a membership's group and account exist. @param lock clause that locks the groups' rows until the transaction ends */
-  private async known(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
+  private async findKnown(memberships: readonly Membership[], lock = ''): Promise<(membership: Membership) => boolean> {
     const groupIds = memberships.map(({ groupId }) => groupId);
     const userIds = memberships.flatMap(({ member }) => (member.type === 'user' ? [member.id] : []));
     const { group, user } = await this.knownIds(groupIds, userIds, lock);

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } fr
 import { ApiCreatedResponse, ApiParam, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { found } from '../kernel/errors.js';
+import { orNotFound } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
@@ -137,7 +137,7 @@ export class GroupsController {
   @Get(':id')
   @Answers(GroupResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<GroupResponse> {
-    return toGroupResponse(found(await this.store.find(id)));
+    return toGroupResponse(orNotFound(await this.store.find(id)));
   }
 
   @OpenToTokens('admin.write')
@@ -167,7 +167,7 @@ export class GroupsController {
   @Get(':id/members')
   @Answers(MemberPageResponse)
   async members(@Param('id', RowIdPipe) id: number, @Query() page: NamePageQuery): Promise<MemberPageResponse> {
-    return mapPage(found(await this.store.members(id, page)), toMemberResponse);
+    return mapPage(orNotFound(await this.store.members(id, page)), toMemberResponse);
   }
 
   @OpenToTokens('admin.write')
@@ -180,7 +180,7 @@ export class GroupsController {
     @Param('member') member: string,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    await this.groups.addMember(id, found(parseMember(member)), by);
+    await this.groups.addMember(id, orNotFound(parseMember(member)), by);
   }
 
   @OpenToTokens('admin.write')
@@ -193,6 +193,6 @@ export class GroupsController {
     @Param('member') member: string,
     @CurrentAuditContext() by: AuditContext,
   ): Promise<void> {
-    await this.groups.removeMember(id, found(parseMember(member)), by);
+    await this.groups.removeMember(id, orNotFound(parseMember(member)), by);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import { foldedName } from '../kernel/name.js';
 import { Settings } from '../platform/settings/settings.js';
 import type { GroupMember } from '../trino-rules/model/principal.js';
@@ -52,7 +52,7 @@ export class GroupWritesService {
     const { externalId, ...details } = change;
     const external = externalId === undefined ? {} : { external_id: externalId };
     await this.audit.record(groupEvent('group_changed', group, by, { ...details, ...external }));
-    await this.administrators.follow(by);
+    await this.administrators.updateRoles(by);
     return group;
   }
 
@@ -67,7 +67,7 @@ export class GroupWritesService {
     }
     if (outcome !== 'deleted' || group === null) return;
     await this.audit.record(groupEvent('group_deleted', group, by, {}));
-    await this.administrators.follow(by);
+    await this.administrators.updateRoles(by);
   }
 
   /** Adds or removes members. @returns whether anything changed. @throws Refused `not_found` for the group or a member */
@@ -85,15 +85,15 @@ export class GroupWritesService {
     if (outcomes.includes(null)) throw new Refused('not_found');
     const changed = members.filter((_, i) => outcomes[i] === true);
     if (changed.length === 0) return false;
-    const group = { id, name: found(await this.store.nameOf(id)) };
+    const group = { id, name: orNotFound(await this.store.nameOf(id)) };
     await this.audit.recordAll(changed.map((member) => groupEvent(event, group, by, memberDetails(member))));
-    await this.administrators.follow(by);
+    await this.administrators.updateRoles(by);
     return true;
   }
 
   /** Revokes the grants to an account that is gone for good, and those to impersonate it or on its queries; removes it from all groups. */
   async removeAccount(user: GroupMember & { type: 'user' }, by: AuditContext): Promise<void> {
-    const ids = await this.grants.naming(user);
+    const ids = await this.grants.grantsNaming(user);
     const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
     await this.audit.recordAll(revokedEvents(outcomes, by));
     const { items } = await this.store.list({ member: user }, { limit: EVERY_ROW, after: null });
@@ -168,7 +168,7 @@ export class GroupsService {
 
   /** Refuses a group of the identity provider. Needs no lock, because a group's source never changes. */
   private async checkLocal(id: number): Promise<void> {
-    const group = found(await this.store.find(id));
+    const group = orNotFound(await this.store.find(id));
     if (group.source !== 'local') throw managedElsewhere(group);
   }
 
@@ -190,7 +190,7 @@ export class GroupsService {
    * @returns names that belong to a local or SCIM group, which the user does not join
    * @throws Refused `busy`
    */
-  async follow(
+  async setOidcMemberships(
     userId: number,
     names: readonly string[],
     by: AuditContext,
@@ -214,7 +214,7 @@ export class GroupsService {
   }
 
   private async changes(member: GroupMember, names: readonly string[]) {
-    const named = await this.store.named(names);
+    const named = await this.store.findNamed(names);
     const { items } = await this.store.list({ member }, { limit: EVERY_ROW, after: null });
     const own = items.filter(({ source }) => source === 'oidc');
     const meant = named.filter(({ name, source }) => source === 'oidc' && names.includes(name));

@@ -76,7 +76,7 @@ export class GuaranteeStore {
   ) {}
 
   /**
-   * Inserts a guarantee (id 0), or replaces another one. Writers that call `lockedNear` wait until the transaction ends.
+   * Inserts a guarantee (id 0), or replaces another one. Writers that call `lockNear` wait until the transaction ends.
    * @returns null: no such guarantee, or another one has that name
    */
   async write(
@@ -90,25 +90,25 @@ export class GuaranteeStore {
     const values = [name, description, mode, JSON.stringify(definition), by.actor?.id ?? null, at];
     const statement = id === 0 ? INSERT : UPDATE;
     const parameters = id === 0 ? values : [...values, id];
-    const written = await this.session.unlessTaken('guarantees_name_in_any_case', statement, parameters);
+    const written = await this.session.queryUnlessTaken('guarantees_name_in_any_case', statement, parameters);
     const [row] = (written ?? []) as { id: number }[];
     const recorded = row === undefined ? null : await this.find(row.id);
     if (recorded !== null) await this.audit.record(guaranteeEvent(former, recorded, by));
     return recorded;
   }
 
-  /** @returns false: there never was one of that id */
+  /** @returns false: no guarantee ever had that id */
   async remove(id: number, by: AuditContext, at: Date): Promise<boolean> {
     await this.lock();
     const former = await this.find(id);
     const statement = 'UPDATE guarantees SET removed_at = coalesce(removed_at, $2) WHERE id = $1';
-    const isKnown = (await this.session.changed(statement, [id, at])) > 0;
+    const isKnown = (await this.session.execute(statement, [id, at])) > 0;
     if (former !== null) await this.audit.record(guaranteeEvent(former, null, by));
     return isKnown;
   }
 
   find(id: number): Promise<RecordedGuarantee | null> {
-    return this.session.first<RecordedGuarantee>(`${SELECT} AND id = $1`, [id]);
+    return this.session.firstRow<RecordedGuarantee>(`${SELECT} AND id = $1`, [id]);
   }
 
   async list({ limit, after }: PageRequest): Promise<Page<RecordedGuarantee>> {
@@ -119,7 +119,7 @@ export class GuaranteeStore {
     return pageOf(rows, limit, ({ guarantee }) => guarantee.id);
   }
 
-  async all(): Promise<RecordedGuarantee[]> {
+  async listAll(): Promise<RecordedGuarantee[]> {
     return (await this.list({ limit: GUARANTEES_MOST + 1, after: null })).items;
   }
 
@@ -127,10 +127,10 @@ export class GuaranteeStore {
    * Guarantees that the transaction's changes can break. Other writers that lock one of them wait until it ends.
    * @throws Refused `busy` where others are judged for long
    */
-  async lockedNear(touched: Touched): Promise<Guarantee[]> {
+  async lockNear(touched: Touched): Promise<Guarantee[]> {
     try {
       await this.session.query(LOCK_TOGETHER, [GUARANTEES_LOCK]);
-      const near = await this.near(touched);
+      const near = await this.findNear(touched);
       const ids = near.map(({ id }) => id);
       if (ids.length > 0)
         await this.session.query('SELECT FROM guarantees WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [ids]);
@@ -141,7 +141,7 @@ export class GuaranteeStore {
     }
   }
 
-  private async near({ nodes, groups, isLeaving = false, ...touched }: Touched): Promise<Guarantee[]> {
+  private async findNear({ nodes, groups, isLeaving = false, ...touched }: Touched): Promise<Guarantee[]> {
     const all = await this.session.query<{ guarantee: Guarantee }>(
       `SELECT ${GUARANTEE_FORM} AS guarantee FROM guarantees WHERE removed_at IS NULL ORDER BY id`,
     );
@@ -152,7 +152,7 @@ export class GuaranteeStore {
     return all.map(({ guarantee }) => guarantee).filter((each) => isTouched(each, wide));
   }
 
-  /** Records verdicts by a snapshot of that moment, and audits those that turned. */
+  /** Records verdicts by a snapshot of that moment, and audits guarantees whose state changed. */
   async record(verdicts: readonly GuaranteeVerdict[], at: Date, by = BY_SERVICE): Promise<void> {
     if (verdicts.length === 0) return;
     const given = verdicts.map(({ id, isBroken, brokenBy, witnesses, checked }) => ({
@@ -166,9 +166,9 @@ export class GuaranteeStore {
     });
   }
 
-  /** Of verdicts on what is not written: those that it breaks, and those that are broken now and that it mends. */
+  /** Of verdicts on a draft: guarantees that it breaks, and now broken ones that it mends. */
   async changedBy(verdicts: readonly GuaranteeVerdict[]): Promise<GuaranteeVerdictForm[]> {
-    const recorded = await this.all();
+    const recorded = await this.listAll();
     const broken = recorded.flatMap(({ guarantee: { id }, brokenSince }) => (brokenSince === null ? [] : [id]));
     return verdicts
       .filter(({ id, isBroken, witnesses }) => (isBroken ? witnesses.length > 0 : broken.includes(id)))

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { principalsIn } from '../trino-rules/model/guarantee.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
 import {
-  ANYTHING,
+  TOUCHES_ALL,
   GUARANTEES_MOST,
   readGuarantee,
   readGuarantees,
@@ -31,7 +31,7 @@ export class GuaranteesService {
     private readonly clock: Clock,
     changes: AccessChangesService,
   ) {
-    changes.judgeBy(() => admission.admitGuarantees(ANYTHING));
+    changes.judgeBy(() => admission.admitGuarantees(TOUCHES_ALL));
   }
 
   list(page: PageRequest): Promise<Page<RecordedGuarantee>> {
@@ -40,7 +40,7 @@ export class GuaranteesService {
 
   /** @throws Refused `not_found` */
   async find(id: number): Promise<RecordedGuarantee> {
-    return found(await this.store.find(id));
+    return orNotFound(await this.store.find(id));
   }
 
   /**
@@ -51,13 +51,13 @@ export class GuaranteesService {
    */
   async write(id: number | null, body: object, by: AuditContext): Promise<RecordedGuarantee> {
     const written = await this.writes.run(async () => {
-      if (id !== null) found(await this.store.find(id));
+      if (id !== null) orNotFound(await this.store.find(id));
       const { guarantee, description } = readGuarantee(body, await this.snapshots.read());
       await this.admission.admitPrincipals(principalsIn(guarantee).map((named) => ({ field: 'principal', named })));
       const recorded = await this.store.write({ ...guarantee, id: id ?? 0 }, description, by, this.clock.now());
       if (recorded === null)
         throw new Refused('name_taken', { detail: `There is a guarantee named ${guarantee.name} already.` });
-      if (recorded.guarantee.id !== id && (await this.store.all()).length > GUARANTEES_MOST) {
+      if (recorded.guarantee.id !== id && (await this.store.listAll()).length > GUARANTEES_MOST) {
         const message = `there are ${GUARANTEES_MOST} guarantees, which is the most`;
         throw new Refused('validation_failed', { errors: [{ field: 'name', message }] });
       }
@@ -85,8 +85,8 @@ export class GuaranteesService {
     const names = Object.fromEntries(
       (['user', 'group'] as const).flatMap((type) => named[type].map(({ id, name }) => [`${type}:${id}`, name])),
     );
-    const drafts = readGuarantees(body, snapshot) ?? (await this.store.all());
-    const { verdicts } = await this.admission.judged(drafts.map(({ guarantee }) => guarantee));
+    const drafts = readGuarantees(body, snapshot) ?? (await this.store.listAll());
+    const { verdicts } = await this.admission.judgeNow(drafts.map(({ guarantee }) => guarantee));
     return drafts.map(({ guarantee, description }) => ({
       ...{ guarantee, description, names },
       judgement: verdicts.find(({ id }) => id === guarantee.id) ?? null,

@@ -2,7 +2,7 @@ import { applyDecorators, Body, Controller, Delete, Get, Headers, Param, Post, P
 import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { found } from '../kernel/errors.js';
+import { orNotFound } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import { AdministratorsOnly, CurrentAuditContext, OpenToTokens } from '../platform/http/access.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
@@ -70,7 +70,7 @@ export class PoliciesController {
     @Param('id', RowIdPipe) id: number,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const policy = found(await this.store.find(id));
+    const policy = orNotFound(await this.store.find(id));
     void reply.header('ETag', policyVersion(policy));
     return toPolicyResponse(policy);
   }

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { matchesEntityTag } from '../kernel/entity-tag.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, namesOfPolicy } from './admission.service.js';
 import { policyEvent } from './domain/audit-details.js';
@@ -41,7 +41,7 @@ export class PoliciesService {
     ifMatch: string | null,
   ): Promise<{ policy: Policy; warnings: string[] }> {
     return this.written(policy, by, 'policy_changed', async () => {
-      const replaced = found(await this.store.replace(id, policy, this.clock.now()));
+      const replaced = orNotFound(await this.store.replace(id, policy, this.clock.now()));
       checkVersion(ifMatch, replaced.former);
       return replaced;
     });

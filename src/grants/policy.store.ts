@@ -39,12 +39,12 @@ export class PolicyStore {
   create(policy: NewPolicy, at: Date): Promise<Policy> {
     return this.session.run(async () => {
       await this.lock();
-      const made = await this.session.one<{ id: number }>(
+      const made = await this.session.oneRow<{ id: number }>(
         `INSERT INTO policies (${COLUMNS.join(', ')}, created_at) VALUES (${PARAMETERS}, $${COLUMNS.length}) RETURNING id`,
         values(policy, at),
       );
-      await this.except(made.id, policy.except);
-      return this.present(made.id);
+      await this.writeExceptions(made.id, policy.except);
+      return this.findExisting(made.id);
     });
   }
 
@@ -53,15 +53,15 @@ export class PolicyStore {
     return this.session.run(async () => {
       await this.lock();
       const former = await this.find(id);
-      const changed = await this.session.first(
+      const changed = await this.session.firstRow(
         `UPDATE policies SET (${COLUMNS.join(', ')}) = (${PARAMETERS})
           WHERE id = $${COLUMNS.length + 1} AND removed_at IS NULL RETURNING id`,
         [...values(policy, at), id],
       );
       if (changed === null || former === null) return null;
       await this.session.query('DELETE FROM policy_exceptions WHERE policy_id = $1', [id]);
-      await this.except(id, policy.except);
-      return { former, policy: await this.present(id) };
+      await this.writeExceptions(id, policy.except);
+      return { former, policy: await this.findExisting(id) };
     });
   }
 
@@ -74,25 +74,25 @@ export class PolicyStore {
         await this.session.query('UPDATE policies SET removed_at = $2 WHERE id = $1', [id, at]);
         return former;
       }
-      return (await this.session.first('SELECT FROM policies WHERE id = $1', [id])) === null ? 'missing' : 'gone';
+      return (await this.session.firstRow('SELECT FROM policies WHERE id = $1', [id])) === null ? 'missing' : 'gone';
     });
   }
 
   async find(id: number): Promise<Policy | null> {
-    const [policy] = await this.policies(`${SELECT_POLICIES} AND p.id = $1`, [id]);
+    const [policy] = await this.queryPolicies(`${SELECT_POLICIES} AND p.id = $1`, [id]);
     return policy ?? null;
   }
 
   async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
     const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
-    const policies = await this.policies(
+    const policies = await this.queryPolicies(
       `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${own(1)} ORDER BY p.id LIMIT ${own(2)}`,
       [...filterValues(filter), after ?? 0, limit + 1],
     );
     return pageOf(policies, limit, ({ id }) => id);
   }
 
-  private async policies(query: string, parameters: unknown[]): Promise<Policy[]> {
+  private async queryPolicies(query: string, parameters: unknown[]): Promise<Policy[]> {
     const rows = await this.session.query<PolicyRow>(query, parameters);
     return rows.map((row) => {
       const { id, principal, except, description, createdAt, changedAt } = row;
@@ -100,13 +100,13 @@ export class PolicyStore {
     });
   }
 
-  private async present(id: number): Promise<Policy> {
+  private async findExisting(id: number): Promise<Policy> {
     const policy = await this.find(id);
     if (policy === null) throw new Error(`policy ${id} has vanished in its own transaction`);
     return policy;
   }
 
-  private async except(id: number, principals: readonly Principal[]): Promise<void> {
+  private async writeExceptions(id: number, principals: readonly Principal[]): Promise<void> {
     if (principals.length === 0) return;
     await this.session.query(
       `INSERT INTO policy_exceptions (policy_id, user_id, group_id, engine_name)

@@ -1,5 +1,5 @@
 import { IsIn } from 'class-validator';
-import { decimal } from '../kernel/decimal.js';
+import { parseDecimal } from '../kernel/decimal.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { NAME } from '../platform/http/api-fields.js';
 import { FieldRule, idProblem } from '../platform/http/validation.js';
@@ -69,7 +69,7 @@ export function toPolicyPrincipal({ type, ...named }: PolicyPrincipalDto): Polic
 export function parsePrincipal(text: string): Principal | null {
   const [, type, rest = ''] = /^(user|group|engine):(.+)$/s.exec(text) ?? [];
   if (type === 'engine') return principalNameProblem(rest) === null ? { type, name: rest } : null;
-  const id = decimal(rest);
+  const id = parseDecimal(rest);
   return (type === 'user' || type === 'group') && idProblem(id) === null ? { type, id } : null;
 }
 

@@ -40,12 +40,12 @@ const NAME = {
 const Name = (field: keyof NodeFields, more: { description?: string } = {}): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({ ...NAME, ...more }),
-    FieldRule<NodeNames>((value, fields) => nameProblem(value) ?? misplaced(field, fields)),
+    FieldRule<NodeNames>((value, fields) => nameProblem(value) ?? misplacedProblem(field, fields)),
   );
 
 const nameProblem = absentOr(ofText(resourceNameProblem));
 
-export function misplaced(field: keyof NodeFields, fields: NodeFields): string | null {
+export function misplacedProblem(field: keyof NodeFields, fields: NodeFields): string | null {
   const problem = misplacedField(fields);
   return problem?.field === field ? problem.message : null;
 }
@@ -62,7 +62,7 @@ abstract class NodeNames {
 }
 
 export class ResourceDto extends NodeNames {
-  @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
+  @FieldRule<NodeNames>((_, fields) => misplacedProblem('engine', fields))
   engine?: true;
 
   @ValidateIf(({ as }: ResourceDto) => as !== undefined)
@@ -84,7 +84,7 @@ export class PolicyResourceDto extends ResourceDto {
 export abstract class NodeNamesQuery extends NodeNames {
   @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'The engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
-  @FieldRule<NodeNames>((_, fields) => misplaced('engine', fields))
+  @FieldRule<NodeNames>((_, fields) => misplacedProblem('engine', fields))
   engine?: true;
 
   @ApiPropertyOptional({ ...NAME, description: 'In the tables of the node.' })
@@ -206,7 +206,7 @@ export function toEntryFilter(query: EntryQuery): EntryFilter {
       level ??
       (engine === true ? 'engine' : as !== undefined ? 'acting' : queries === undefined ? undefined : 'queries'),
     named: parsePolicyPrincipal(as ?? queries ?? ''),
-    covering: pathNode(query.covering ?? ''),
+    covering: parsePath(query.covering ?? ''),
   };
 }
 
@@ -221,13 +221,13 @@ function filterProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
 }
 
 function coveringProblem(value: unknown): string | null {
-  return typeof value === 'string' && pathNode(value) !== null
+  return typeof value === 'string' && parsePath(value) !== null
     ? null
     : 'must be like sales, sales.eu or sales.eu.orders';
 }
 
 /** The node of a path in SQL notation; null: the text is no such path. */
-export function pathNode(path: string): Node | null {
+export function parsePath(path: string): Node | null {
   const name = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
   const names: string[] = [];
   for (const whole = `.${path}`; name.lastIndex < whole.length;) {

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { groupedBy } from '../kernel/collections.js';
+import { groupBy } from '../kernel/collections.js';
 import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
@@ -22,7 +22,7 @@ import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, namedIn } from './admission.service.js';
 import { readAccessFile, type RowPlaces } from './domain/access-file.js';
-import { ANYTHING, GUARANTEES_MOST } from './domain/guarantee.js';
+import { TOUCHES_ALL, GUARANTEES_MOST } from './domain/guarantee.js';
 import {
   changesBetween,
   type DescribedSnapshot,
@@ -91,7 +91,7 @@ export class SnapshotFilesService {
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<AppliedForm> {
-    return this.writes.runFile((rollBack) => this.applied(value, options, by, report, rollBack));
+    return this.writes.runUnqueued((rollBack) => this.applied(value, options, by, report, rollBack));
   }
 
   private async applied(
@@ -110,7 +110,7 @@ export class SnapshotFilesService {
     const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
     const wanted = changesBetween(recorded, file, { prune, managed: await this.files.managedGroups() });
     const remarks = [...reading.remarks, ...managedRemarks(wanted, places)];
-    const ended = await this.endedGrants(wanted, file, places);
+    const ended = await this.expiredGrantProblems(wanted, file, places);
     const changes = {
       ...wanted,
       grants: wanted.grants.filter(({ after }) => after === null || !ended.known.has(after.id)),
@@ -120,7 +120,7 @@ export class SnapshotFilesService {
     const problems = [
       ...ended.problems,
       ...tooManyGuarantees(snapshot, changes),
-      ...this.takenGroupNames(changes, places),
+      ...this.takenNameProblems(changes, places),
       ...(await this.claimNames(changes, places)),
     ];
     if (problems.length > 0) return refuse(problems);
@@ -129,7 +129,7 @@ export class SnapshotFilesService {
     const written = await this.writer.write({ changes, recorded, file }, by, report);
     const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places, by);
     if (refusals.length > 0) return refuse(refusals);
-    const ofGuarantees = await this.admission.admitGuarantees(ANYTHING);
+    const ofGuarantees = await this.admission.admitGuarantees(TOUCHES_ALL);
     const warnings = [...ofExpressions(changes, places), ...ofCapacity, ...ofGuarantees];
     const done = { plan, problems: [], remarks, warnings };
     if (dryRun) return rollBack({ outcome: 'planned', ...done });
@@ -143,7 +143,7 @@ export class SnapshotFilesService {
   }
 
   /** Refuses new grants with an expiry in the past, as the API does, except those that the database holds as expired grants. */
-  private async endedGrants({ grants }: SnapshotChanges, file: DescribedSnapshot, places: RowPlaces) {
+  private async expiredGrantProblems({ grants }: SnapshotChanges, file: DescribedSnapshot, places: RowPlaces) {
     const now = this.clock.now();
     const ended = grants.flatMap(({ before, after }) =>
       before === null && after !== null && after.expiresAt !== null && after.expiresAt <= now ? [after] : [],
@@ -168,7 +168,7 @@ export class SnapshotFilesService {
     };
   }
 
-  private takenGroupNames({ groups }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {
+  private takenNameProblems({ groups }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {
     return groups.flatMap(({ before, after }) =>
       before === null && after !== null && this.administrators.isGroupName(after.name)
         ? [{ path: `${places.groups.get(after.id) ?? ''}.name`, message: GROUP_NAME_TAKEN }]
@@ -201,7 +201,7 @@ export class SnapshotFilesService {
       }),
     ];
     const held = await this.names.claimForEngine([...new Set(named.map(({ name }) => name))]);
-    const byName = groupedBy(named, ({ name }) => foldedName(name));
+    const byName = groupBy(named, ({ name }) => foldedName(name));
     return held.flatMap(({ name, holder }) => {
       const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
       return (byName.get(foldedName(name)) ?? []).map(({ path }) => ({ path, message }));

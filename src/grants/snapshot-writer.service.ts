@@ -82,7 +82,7 @@ export class SnapshotWriter {
     const added: Membership[] = [];
     const removed: Membership[] = [];
     for (const { before, after, addedMembers, removedMembers } of kept) {
-      const group = { id: ids.group(after.name), name: after.name };
+      const group = { id: ids.groupId(after.name), name: after.name };
       const description = descriptionOf(after.id);
       if (before === null) events.push(groupEvent('group_created', group, by, { description }));
       else if (description !== (recorded.descriptions.groups.get(before.id) ?? null)) {
@@ -93,7 +93,7 @@ export class SnapshotWriter {
         [addedMembers, added, 'member_added'],
         [removedMembers, removed, 'member_removed'],
       ] as const) {
-        for (const member of listed.map((one) => ids.member(one))) {
+        for (const member of listed.map((one) => ids.mapMember(one))) {
           members.push({ groupId: group.id, member });
           events.push(groupEvent(event, group, by, memberDetails(member)));
         }
@@ -111,7 +111,7 @@ export class SnapshotWriter {
     const asked = changes.grants.flatMap(({ after }) => after ?? []);
     for (const chunk of chunks(asked, 'grants written', report)) {
       const rows = chunk.map(({ id, principal, resource, privileges, expiresAt }) => ({
-        ...{ principal: ids.principal(principal), resource: ids.node(resource), expiresAt },
+        ...{ principal: ids.mapPrincipal(principal), resource: ids.mapNode(resource), expiresAt },
         privileges: orderedPrivileges(privileges),
         description: file.descriptions.grants.get(id) ?? null,
       }));
@@ -131,7 +131,7 @@ export class SnapshotWriter {
           if (removed !== null && typeof removed === 'object') events.push(policyEvent('policy_deleted', removed, by));
           continue;
         }
-        const asked = ids.policy(after, file.descriptions.policies.get(after.id) ?? null);
+        const asked = ids.mapPolicy(after, file.descriptions.policies.get(after.id) ?? null);
         const replaced = before && (await this.policies.replace(before.id, asked, now));
         if (before !== null && replaced === null) throw new Error('a policy changed under its lock');
         const policy = replaced?.policy ?? (await this.policies.create(asked, now));
@@ -152,7 +152,7 @@ export class SnapshotWriter {
         continue;
       }
       const description = file.descriptions.guarantees.get(after.id) ?? null;
-      const recorded = await this.guarantees.write({ ...ids.guarantee(after), id }, description, by, now);
+      const recorded = await this.guarantees.write({ ...ids.mapGuarantee(after), id }, description, by, now);
       if (recorded === null) throw new Error('a guarantee changed under its lock');
       written.guarantees.push(recorded.guarantee);
     }
@@ -165,7 +165,7 @@ export class SnapshotWriter {
 
   /** Expired grants name the group until they are revoked. */
   private async deleteGroup({ id, name }: { id: number; name: string }, by: AuditContext): Promise<void> {
-    await this.revoke(await this.grants.naming({ type: 'group', id }), by);
+    await this.revoke(await this.grants.grantsNaming({ type: 'group', id }), by);
     const outcome = await this.groups.delete(id, this.clock.now());
     if (outcome !== 'deleted') throw new Error(`the group ${name} cannot be deleted under its lock`);
     await this.audit.record(groupEvent('group_deleted', { id, name }, by, {}));
@@ -204,47 +204,50 @@ class RecordedIds {
     this.groups.set(made.name, made.id);
   }
 
-  group(name: string | undefined): number {
+  groupId(name: string | undefined): number {
     return present(this.groups.get(name ?? ''));
   }
 
-  private user(name: string | undefined): number {
+  private userId(name: string | undefined): number {
     return present(this.users.get(name ?? ''));
   }
 
-  member(member: FileMember): GroupMember {
+  mapMember(member: FileMember): GroupMember {
     return typeof member === 'string'
-      ? { type: 'user', id: this.user(member) }
+      ? { type: 'user', id: this.userId(member) }
       : { type: 'engine', name: member.engine };
   }
 
-  principal<P extends PolicyPrincipal>(named: P): P {
+  mapPrincipal<P extends PolicyPrincipal>(named: P): P {
     if (!isRow(named)) return named;
     const { type, id } = named;
-    return { ...named, id: type === 'user' ? this.user(this.fileUsers.get(id)) : this.group(this.fileGroups.get(id)) };
-  }
-
-  node(node: Node): Node {
-    return withNamed(node, (named) => this.principal(named));
-  }
-
-  guarantee({ principal, except, scopes, ...guarantee }: Guarantee): Guarantee {
     return {
-      ...guarantee,
-      principal: this.principal(principal),
-      except: except.map((named) => this.principal(named)),
-      scopes: scopes.map((scope) => ({ ...scope, resource: this.node(scope.resource) })),
+      ...named,
+      id: type === 'user' ? this.userId(this.fileUsers.get(id)) : this.groupId(this.fileGroups.get(id)),
     };
   }
 
-  policy(policy: SnapshotPolicy, description: string | null): NewPolicy {
+  mapNode(node: Node): Node {
+    return withNamed(node, (named) => this.mapPrincipal(named));
+  }
+
+  mapGuarantee({ principal, except, scopes, ...guarantee }: Guarantee): Guarantee {
+    return {
+      ...guarantee,
+      principal: this.mapPrincipal(principal),
+      except: except.map((named) => this.mapPrincipal(named)),
+      scopes: scopes.map((scope) => ({ ...scope, resource: this.mapNode(scope.resource) })),
+    };
+  }
+
+  mapPolicy(policy: SnapshotPolicy, description: string | null): NewPolicy {
     const rule = policyRule({
       ...policy,
-      resource: { ...policy.resource, ...this.node(policy.resource) },
+      resource: { ...policy.resource, ...this.mapNode(policy.resource) },
       ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
     });
-    const except = policy.except.map((named) => this.principal(named));
-    return { rule, principal: this.principal(policy.principal), except, description };
+    const except = policy.except.map((named) => this.mapPrincipal(named));
+    return { rule, principal: this.mapPrincipal(policy.principal), except, description };
   }
 }
 

@@ -12,7 +12,7 @@ import { UserStore } from '../users/user.store.js';
 import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { ANYTHING } from './domain/guarantee.js';
+import { TOUCHES_ALL } from './domain/guarantee.js';
 import { changesBetween, type DescribedSnapshot, planOf, type PlanStep } from './domain/snapshot-changes.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 import { NOTHING } from './snapshot-files.service.js';
@@ -59,17 +59,17 @@ export class UserImportService {
     by: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<Imported> {
-    return this.writes.runFile<Imported>(async (rollBack) => {
+    return this.writes.runUnqueued<Imported>(async (rollBack) => {
       const refuse = (problems: LineProblem[]): never => rollBack({ outcome: 'refused', ...NOTHING, problems });
       await this.files.lockWrites();
       const list = userList(entries);
-      const made = await this.made(list, report);
+      const made = await this.createAccounts(list, report);
       const snapshot = await this.snapshots.read();
       const problems = [
         ...list.problems,
         ...made.flatMap(takenProblem),
         ...groupSpellingProblems(entries, list, snapshot.groups),
-        ...this.takenGroupNames(list, snapshot.groups),
+        ...this.takenNameProblems(list, snapshot.groups),
       ];
       if (problems.length > 0) return refuse(problems.sort(byLine));
 
@@ -95,7 +95,7 @@ export class UserImportService {
 
       await this.recordCreations(made, by, report);
       const { touched } = await this.writer.write({ changes, recorded, file }, by, report);
-      const admitted = await this.admitted(touched);
+      const admitted = await this.admit(touched);
       if ('refusal' in admitted) return refuse([{ line: null, message: admitted.refusal }]);
       const done = { plan, problems: [], remarks, warnings: admitted };
       if (dryRun) return rollBack({ outcome: 'planned', ...done });
@@ -105,14 +105,14 @@ export class UserImportService {
     });
   }
 
-  private takenGroupNames({ groups }: UserList, recorded: Snapshot['groups']): LineProblem[] {
+  private takenNameProblems({ groups }: UserList, recorded: Snapshot['groups']): LineProblem[] {
     const known = new Set(recorded.map(({ name }) => name));
     return [...groups.keys()]
       .filter((name) => !known.has(name) && this.administrators.isGroupName(name))
       .map((name) => ({ line: null, message: `${JSON.stringify(name)} ${GROUP_NAME_TAKEN}` }));
   }
 
-  private async made({ people }: UserList, report: ReportProgress): Promise<Made[]> {
+  private async createAccounts({ people }: UserList, report: ReportProgress): Promise<Made[]> {
     const asked = people.map(({ name, email }) => ({ ...ACCOUNT, username: name, email }));
     const creations = await this.users.create(asked, {
       report: (count) => report(`${count} of ${people.length} accounts made`),
@@ -136,11 +136,11 @@ export class UserImportService {
     }
   }
 
-  private async admitted(touched: Parameters<AdmissionService['admitRules']>[0]) {
+  private async admit(touched: Parameters<AdmissionService['admitRules']>[0]) {
     try {
       const ofRules = touched.groups.length === 0 ? [] : await this.admission.admitRules(touched);
       // Everyone includes the accounts that were made.
-      return [...new Set([...ofRules, ...(await this.admission.admitGuarantees(ANYTHING))])];
+      return [...new Set([...ofRules, ...(await this.admission.admitGuarantees(TOUCHES_ALL))])];
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       return { refusal: error.details.detail ?? error.code };

@@ -25,7 +25,7 @@ export abstract class Timers {
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 
   /** Resolves when the work is done, and after this time at the latest. @throws what the work throws until then */
-  async atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  async waitAtMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
     const done = new AbortController();
     try {
       await Promise.race([work, this.wait(milliseconds, done.signal).catch(() => undefined)]);
@@ -35,7 +35,7 @@ export abstract class Timers {
   }
 
   /** Repeats `work` until the signal is aborted, with this pause after each run. */
-  async every(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  async repeat(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     const waited = (): Promise<boolean> =>
       this.wait(milliseconds, signal).then(
         () => true,

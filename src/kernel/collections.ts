@@ -14,7 +14,7 @@ export function getOrInsert<K, V>(map: Cache<K, V>, key: K, make: () => NoInfer<
 }
 
 /** Items with the same key, in their order (ECMAScript's `Map.groupBy`). */
-export function groupedBy<T>(items: readonly T[], key: (item: T) => string): Map<string, [T, ...T[]]> {
+export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, [T, ...T[]]> {
   const groups = new Map<string, [T, ...T[]]>();
   for (const item of items) {
     const group = groups.get(key(item));

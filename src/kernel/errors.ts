@@ -97,7 +97,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface FieldError {
   field: string;
   message: string;
-  /** Of `guarantee_broken`. */
+  /** Only for `guarantee_broken`: the broken guarantee. */
   guarantee?: { id: number; name: string };
   witness?: object;
 }
@@ -141,7 +141,7 @@ export class Refused extends NamedError {
 }
 
 /** Returns the value. @throws Refused `not_found` for null */
-export function found<T>(value: T | null): T {
+export function orNotFound<T>(value: T | null): T {
   if (value === null) throw new Refused('not_found');
   return value;
 }

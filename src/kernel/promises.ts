@@ -1,5 +1,5 @@
 /** Runs work one after the other in the order of the calls, also after failures. */
-export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+export function serialRunner(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const result = last.then(work);

@@ -44,7 +44,7 @@ export class PlatformModule {
       {
         provide: Clock,
         useFactory: (source: DataSource, timers: Timers, registry: Registry): Promise<Clock> | Clock =>
-          time.clock ?? DatabaseClock.aligned({ source, timers, log, registry, machine: new SystemClock() }),
+          time.clock ?? DatabaseClock.createAligned({ source, timers, log, registry, machine: new SystemClock() }),
         inject: [DataSource, Timers, Registry],
       },
       { provide: Ids, useClass: RandomIds },

@@ -1,5 +1,5 @@
-import { faultError, InterfaceError, InternalError, refuseUnknown } from './domain/db-api-errors.js';
-import { type EngineSession, folded, InvalidSession, type SessionChange } from './domain/engine-session.js';
+import { errorOfFault, InterfaceError, InternalError, refuseUnknownOptions } from './domain/db-api-errors.js';
+import { type EngineSession, sessionAfter, InvalidSession, type SessionChange } from './domain/engine-session.js';
 import type { Column, EngineType } from './domain/engine-type.js';
 import { Opaque } from '../kernel/secret.js';
 import type { Timers } from '../kernel/clock.js';
@@ -45,8 +45,8 @@ export class Connection {
   }
 
   /** Called by cursors with the session changes of an answer. */
-  fold(change: SessionChange): void {
-    this.current = folded(this.current, change);
+  applyChange(change: SessionChange): void {
+    this.current = sessionAfter(this.current, change);
   }
 
   /** Called by a cursor when it is closed. */
@@ -129,19 +129,19 @@ export class Cursor implements AsyncIterable<Row> {
    */
   async execute(sql: string, parameters: readonly Parameter[] = [], options: ExecuteOptions = {}): Promise<void> {
     this.assertOpen();
-    refuseUnknown(options, ['signal', 'timeout', 'onProgress']);
+    refuseUnknownOptions(options, ['signal', 'timeout', 'onProgress']);
     const { signal: given, timeout = DEFAULT_TIMEOUT, onProgress } = options;
     const signal = given === undefined ? this.closing.signal : AbortSignal.any([given, this.closing.signal]);
-    await this.guarded(async () => {
+    await this.runAlone(async () => {
       await this.cancel();
       this.running = null;
       const { client, timers, connection } = this;
       const { session } = connection;
       const deadline = timers.now() + timeout * 1000;
       const answer = await client.submit(statementText(sql, parameters), session, { deadline, signal });
-      const fold = connection.fold.bind(connection);
-      this.running = new RunningStatement({ client, timers, session, deadline, signal, fold, onProgress }, answer);
-      this.hold(await this.running.firstBatch());
+      const onChange = connection.applyChange.bind(connection);
+      this.running = new RunningStatement({ client, timers, session, deadline, signal, onChange, onProgress }, answer);
+      this.keepRows(await this.running.firstBatch());
     });
   }
 
@@ -152,13 +152,13 @@ export class Cursor implements AsyncIterable<Row> {
 
   /** The next `count` rows; fewer only at the end. */
   async fetchMany(count = this.arraySize): Promise<Row[]> {
-    const running = this.required();
+    const running = this.requireRunning();
     const rows: Row[] = [];
-    await this.guarded(async () => {
+    await this.runAlone(async () => {
       while (rows.length < count) {
-        const some = await this.some(running, count - rows.length);
-        if (some.length === 0) break;
-        for (const row of some) rows.push(row);
+        const taken = await this.takeRows(running, count - rows.length);
+        if (taken.length === 0) break;
+        for (const row of taken) rows.push(row);
       }
     });
     return rows;
@@ -171,8 +171,8 @@ export class Cursor implements AsyncIterable<Row> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
     const next = (): Promise<readonly Row[]> => {
-      const running = this.required();
-      return this.guarded(() => this.some(running, Infinity));
+      const running = this.requireRunning();
+      return this.runAlone(() => this.takeRows(running, Infinity));
     };
     try {
       for (let rows = await next(); rows.length > 0; rows = await next()) yield* rows;
@@ -194,14 +194,14 @@ export class Cursor implements AsyncIterable<Row> {
   }
 
   /** At most `most` of the fetched rows or, if there are none, of the next batch. Empty at the end. */
-  private async some(running: RunningStatement, most: number): Promise<readonly Row[]> {
-    if (this.position === this.rows.length) this.hold(await running.batch());
+  private async takeRows(running: RunningStatement, most: number): Promise<readonly Row[]> {
+    if (this.position === this.rows.length) this.keepRows(await running.nextBatch());
     const some = this.rows.slice(this.position, this.position + most);
     this.position += some.length;
     return some;
   }
 
-  private hold(rows: readonly Row[]): void {
+  private keepRows(rows: readonly Row[]): void {
     this.rows = rows;
     this.position = 0;
   }
@@ -210,14 +210,14 @@ export class Cursor implements AsyncIterable<Row> {
     if (this.closing.signal.aborted) throw new InterfaceError('the cursor is closed');
   }
 
-  private required(): RunningStatement {
+  private requireRunning(): RunningStatement {
     this.assertOpen();
     if (this.running === null) throw new InterfaceError('no statement has been executed');
     return this.running;
   }
 
   /** Runs one call at a time. A failure cancels the statement, and is thrown as an error of the DB-API. */
-  private async guarded<T>(work: () => Promise<T>): Promise<T> {
+  private async runAlone<T>(work: () => Promise<T>): Promise<T> {
     if (this.isBusy) throw new InterfaceError('another call of this cursor is under way');
     this.isBusy = true;
     this.running?.stopHeartbeat();
@@ -227,18 +227,18 @@ export class Cursor implements AsyncIterable<Row> {
       return result;
     } catch (error) {
       this.running?.discardRows();
-      this.hold([]);
+      this.keepRows([]);
       await this.cancel();
-      throw this.translated(error);
+      throw this.toDbApiError(error);
     } finally {
       this.isBusy = false;
     }
   }
 
-  private translated(error: unknown): unknown {
+  private toDbApiError(error: unknown): unknown {
     if (error instanceof InvalidParameter || error instanceof InvalidSession) return new InterfaceError(error.message);
     if (error instanceof ProtocolBreach) return new InternalError(error.message, { queryId: this.queryId });
-    return error instanceof EngineFault ? faultError(error, this.queryId) : error;
+    return error instanceof EngineFault ? errorOfFault(error, this.queryId) : error;
   }
 }
 

@@ -3,7 +3,7 @@ import {
   type ChildrenRequest,
   EngineCatalog,
   type EngineListing,
-  type EngineSilence,
+  type NoListing,
   type EngineTables,
   type TablesRequest,
 } from '../grants/domain/catalog.js';
@@ -38,7 +38,7 @@ export class EngineCatalogListing extends EngineCatalog {
     request: ChildrenRequest,
     username: string | null,
     signal: AbortSignal,
-  ): Promise<EngineListing | EngineSilence> {
+  ): Promise<EngineListing | NoListing> {
     const { engine } = this.settings;
     if (engine.origin === null || (username !== null && !engine.impersonation)) return 'none';
     const { catalog } = request.under;
@@ -46,7 +46,7 @@ export class EngineCatalogListing extends EngineCatalog {
     if (catalog !== undefined && !isOpen(catalog)) return 'closed';
     // Names for a user are never read as the service account.
     if (username !== null && !(await this.identity.respectsUserHeaders())) return 'unavailable';
-    const ask = this.asker(username, signal);
+    const ask = this.askAs(username, signal);
     try {
       if (catalog === undefined) return paged(namesOf(await ask('SHOW CATALOGS')), request, isOpen);
       if (request.under.schema !== undefined) return await tables(ask, catalog, request.under.schema, request);
@@ -57,20 +57,20 @@ export class EngineCatalogListing extends EngineCatalog {
     }
   }
 
-  override async tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence> {
+  override async tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | NoListing> {
     if (this.settings.engine.origin === null) return 'none';
     if (!isOpenToService(this.settings, request.catalog)) return 'closed';
     try {
-      return await tablesNamed(this.asker(null, signal), request);
+      return await tablesNamed(this.askAs(null, signal), request);
     } catch (error) {
       const silence = silenceOf(error);
       return typeof silence === 'string' ? silence : { tables: [], total: 0 };
     }
   }
 
-  private asker(username: string | null, signal: AbortSignal): Ask {
+  private askAs(username: string | null, signal: AbortSignal): Ask {
     return (sql, parameters = []) =>
-      this.connections.rowsOf(sql, {
+      this.connections.readRows(sql, {
         ...{ parameters, signal, timeout: TIMEOUT },
         ...(username !== null && { session: { user: username } }),
       });
@@ -117,7 +117,7 @@ export function namesOf(rows: readonly Row[]): string[] {
 }
 
 /** The listing or silence that an error of the engine stands for. @throws any other error */
-function silenceOf(error: unknown): EngineListing | EngineSilence {
+function silenceOf(error: unknown): EngineListing | NoListing {
   if (!(error instanceof DbApiError)) throw error;
   const name = error instanceof DatabaseError ? error.engine?.name : undefined;
   if (name === 'CATALOG_NOT_FOUND') return { names: [], total: 0, isJudge: () => true };

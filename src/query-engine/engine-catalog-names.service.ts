@@ -3,7 +3,7 @@ import { EngineNames, type EngineNode } from '../grants/domain/admission-ports.j
 import { Timers } from '../kernel/clock.js';
 import { Settings } from '../platform/settings/settings.js';
 import type { Node } from '../trino-rules/model/node.js';
-import { expressionCheck, misread } from './domain/expression-check.js';
+import { expressionCheck, expressionRefusal } from './domain/expression-check.js';
 import { identifier } from './domain/sql-literal.js';
 import { isOpenToService, namesOf } from './engine-catalog-listing.service.js';
 import { EngineConnections } from './engine-connections.service.js';
@@ -29,7 +29,7 @@ export class EngineCatalogNames extends EngineNames {
   override async unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]> {
     const known = new KnownNames();
     const open = nodes.filter((node) => this.isOpen(node));
-    if (open.length > 0) await this.inTime((signal) => this.learn(open, known, signal));
+    if (open.length > 0) await this.withinTimeout((signal) => this.readNames(open, known, signal));
     return nodes.map((node) => known.unknownPart(node));
   }
 
@@ -40,8 +40,8 @@ export class EngineCatalogNames extends EngineNames {
   ): Promise<string | null> {
     const sql = this.isOpen(node) ? expressionCheck(kind, node, expression) : null;
     if (sql === null) return null;
-    const answer = await this.inTime((signal) => this.connections.answerTo(sql, { signal }));
-    return answer?.error ? misread(answer.error) : null;
+    const answer = await this.withinTimeout((signal) => this.connections.rowsOrError(sql, { signal }));
+    return answer?.error ? expressionRefusal(answer.error) : null;
   }
 
   private isOpen({ catalog = '' }: Node): boolean {
@@ -49,13 +49,13 @@ export class EngineCatalogNames extends EngineNames {
   }
 
   /** Reads the names with one statement for each catalog and each schema, however many nodes there are. Names read in time count. */
-  private async learn(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
+  private async readNames(nodes: readonly EngineNode[], known: KnownNames, signal: AbortSignal): Promise<void> {
     for (const catalog of new Set(nodes.flatMap((node) => node.catalog ?? []))) {
       const sql = `SELECT schema_name FROM ${identifier(catalog)}.information_schema.schemata`;
-      const { rows, error } = await this.connections.answerTo(sql, { signal });
-      if (error?.name === 'CATALOG_NOT_FOUND') known.learnCatalog(catalog, null);
+      const { rows, error } = await this.connections.rowsOrError(sql, { signal });
+      if (error?.name === 'CATALOG_NOT_FOUND') known.addCatalog(catalog, null);
       if (rows === null) continue;
-      known.learnCatalog(catalog, namesOf(rows));
+      known.addCatalog(catalog, namesOf(rows));
       const inCatalog = nodes.filter((node) => node.catalog === catalog);
       for (const schema of new Set(inCatalog.flatMap((node) => node.schema ?? []))) {
         const tables = new Set(inCatalog.flatMap((node) => (node.schema === schema ? (node.table ?? []) : [])));
@@ -63,17 +63,17 @@ export class EngineCatalogNames extends EngineNames {
         const sql =
           `SELECT table_name, column_name FROM ${identifier(catalog)}.information_schema.columns ` +
           `WHERE table_schema = ? AND table_name IN (${Array.from(tables, () => '?').join(', ')})`;
-        const columns = await this.connections.answerTo(sql, { parameters: [schema, ...tables], signal });
-        if (columns.rows !== null) known.learnTables(catalog, schema, textPairs(columns.rows));
+        const columns = await this.connections.rowsOrError(sql, { parameters: [schema, ...tables], signal });
+        if (columns.rows !== null) known.addTables(catalog, schema, textPairs(columns.rows));
       }
     }
   }
 
   /** The result of work. Null: the time is over, and the work is aborted without waiting for its end. */
-  private async inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  private async withinTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     const late = new AbortController();
     let result: T | null = null;
-    await this.timers.atMost(
+    await this.timers.waitAtMost(
       TIMEOUT_MS,
       work(late.signal).then((value) => void (result = value)),
     );
@@ -89,12 +89,12 @@ class KnownNames {
   /** Columns by table, for each catalog and schema that was looked up. */
   private readonly tables = new Map<string, Map<string, Set<string>>>();
 
-  learnCatalog(catalog: string, schemas: readonly string[] | null): void {
+  addCatalog(catalog: string, schemas: readonly string[] | null): void {
     this.schemas.set(catalog, schemas && new Set(schemas));
   }
 
   /** @param columns columns of all looked-up tables, each after its table's name. */
-  learnTables(catalog: string, schema: string, columns: readonly [table: string, column: string][]): void {
+  addTables(catalog: string, schema: string, columns: readonly [table: string, column: string][]): void {
     const tables = new Map<string, Set<string>>();
     for (const [table, column] of columns) tables.set(table, (tables.get(table) ?? new Set()).add(column));
     this.tables.set(key(catalog, schema), tables);

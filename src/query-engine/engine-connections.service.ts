@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/clock.js';
 import { Settings } from '../platform/settings/settings.js';
-import { traced } from '../platform/operations/tracing.js';
+import { inSpan } from '../platform/operations/tracing.js';
 import { Connection, type ExecuteOptions } from './connection.js';
 import { DatabaseError, DbApiError } from './domain/db-api-errors.js';
 import type { EngineError } from './domain/engine-error.js';
@@ -35,11 +35,11 @@ export class EngineConnections implements BeforeApplicationShutdown {
   }
 
   /** @throws DbApiError */
-  rowsOf(sql: string, { parameters, session = {}, most = Infinity, ...limits }: OneStatement = {}): Promise<Row[]> {
+  readRows(sql: string, { parameters, session = {}, most = Infinity, ...limits }: OneStatement = {}): Promise<Row[]> {
     const whole = sessionFor(session.user ?? this.settings.engine.user, session);
     const connection = new Connection(this.client, this.timers, whole, (closed) => void this.open.delete(closed));
     this.open.add(connection);
-    return traced('engine statement', async () => {
+    return inSpan('engine statement', async () => {
       try {
         const cursor = connection.cursor();
         await cursor.execute(sql, parameters, limits);
@@ -51,9 +51,9 @@ export class EngineConnections implements BeforeApplicationShutdown {
   }
 
   /** The rows, or null with the engine's error. The error is null if the engine could not be asked. */
-  async answerTo(sql: string, options: OneStatement): Promise<{ rows: Row[] | null; error: EngineError | null }> {
+  async rowsOrError(sql: string, options: OneStatement): Promise<{ rows: Row[] | null; error: EngineError | null }> {
     try {
-      return { rows: await this.rowsOf(sql, options), error: null };
+      return { rows: await this.readRows(sql, options), error: null };
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
       return { rows: null, error: error instanceof DatabaseError ? error.engine : null };

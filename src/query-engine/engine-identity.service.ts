@@ -40,7 +40,7 @@ export class EngineIdentity {
 
   /** False if the engine was found to run statements as another user. Unknown counts as true, because the statement will then fail. */
   async respectsUserHeaders(): Promise<boolean> {
-    return (await this.current()) !== 'mismatch';
+    return (await this.usableResult()) !== 'mismatch';
   }
 
   /** The result of the last check; `unknown` before the first check. */
@@ -65,16 +65,16 @@ export class EngineIdentity {
     }
   }
 
-  private async current(): Promise<Identity> {
+  private async usableResult(): Promise<Identity> {
     const { latest } = this;
     return latest !== null && this.timers.now() - latest.at < VALID_FOR ? latest.identity : this.ask();
   }
 
   private async check(): Promise<Identity> {
     const expected = this.settings.engine.user;
-    const user = await this.valueOf('SELECT current_user');
+    const user = await this.readValue('SELECT current_user');
     const catalog =
-      user === undefined ? undefined : await this.valueOf('SELECT current_catalog', { catalog: 'system' });
+      user === undefined ? undefined : await this.readValue('SELECT current_catalog', { catalog: 'system' });
     const { identity, reason } = judgeIdentity(expected, user, catalog, this.settings.engine.headerPrefix);
     if (identity === 'mismatch') this.log.error('ENGINE_IDENTITY_MISMATCH', { expected, seen: user ?? null, reason });
     this.latest = { identity, at: this.timers.now() };
@@ -82,10 +82,10 @@ export class EngineIdentity {
   }
 
   /** The first value of a statement's result. Undefined: the engine did not answer. */
-  private async valueOf(sql: string, session: Partial<EngineSession> = {}): Promise<NativeValue | undefined> {
+  private async readValue(sql: string, session: Partial<EngineSession> = {}): Promise<NativeValue | undefined> {
     try {
       const signal = this.stopping === undefined ? {} : { signal: this.stopping };
-      const [row] = await this.connections.rowsOf(sql, { session, most: 1, timeout: STATEMENT_TIMEOUT, ...signal });
+      const [row] = await this.connections.readRows(sql, { session, most: 1, timeout: STATEMENT_TIMEOUT, ...signal });
       return row?.[0];
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
@@ -98,7 +98,7 @@ export class EngineIdentity {
   private async checkToken(signal: AbortSignal): Promise<void> {
     const { user, jwt } = this.settings.engine;
     if (jwt === null) return;
-    const token = await this.tokens.current(null, signal).catch((error: unknown) => {
+    const token = await this.tokens.validToken(null, signal).catch((error: unknown) => {
       if (error instanceof TokenUnavailable) return null;
       throw error;
     });

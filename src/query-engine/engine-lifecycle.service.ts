@@ -9,7 +9,7 @@ import { Registry } from 'prom-client';
 import { take } from 'rxjs';
 import { HealthRegistry } from '../platform/operations/health.js';
 import { Log } from '../platform/log/log.js';
-import { gaugeOf } from '../platform/operations/metrics.js';
+import { liveGauge } from '../platform/operations/metrics.js';
 import { Settings } from '../platform/settings/settings.js';
 import { ServiceTokenSource } from './domain/service-token.js';
 import { TrinoStatementClient } from './trino-statement-client.js';
@@ -66,12 +66,12 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
       () => identity.age,
     );
     const applies = '1: the engine sees the user that the service names; only with `SERVICE_QUERY_HOST`.';
-    gaugeOf(metrics, 'grantline_engine_identity_confirmed', applies, () => Number(isConfirmed()));
+    liveGauge(metrics, 'grantline_engine_identity_confirmed', applies, () => Number(isConfirmed()));
     const mismatch =
       '1: the engine runs statements as another user, or reads no user headers: no SQL of people is run.';
-    gaugeOf(metrics, 'grantline_engine_identity_mismatch', mismatch, () => Number(identity.lastKnown === 'mismatch'));
+    liveGauge(metrics, 'grantline_engine_identity_mismatch', mismatch, () => Number(identity.lastKnown === 'mismatch'));
     const age = 'Since the engine was asked which user it sees: every 60 s, after trouble every 10 to 20 s.';
-    gaugeOf(metrics, 'grantline_engine_identity_age_seconds', age, () => identity.age ?? Number.NaN);
+    liveGauge(metrics, 'grantline_engine_identity_age_seconds', age, () => identity.age ?? Number.NaN);
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }
 

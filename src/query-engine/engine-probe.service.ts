@@ -24,22 +24,22 @@ export class EngineProbe {
   async rulesInForce(property: string): Promise<RulesInForce> {
     if (!/^\w+$/.test(property)) throw new Error('a session property has letters, digits and underscores');
     if (this.settings.engine.origin === null) return 'unreachable';
-    const answer = await this.answerTo(property);
+    const answer = await this.probe(property);
     // Rules without session properties allow every one, so these rules are in force only if NO_VERSION is denied.
-    return answer === 'these' && (await this.answerTo(NO_VERSION)) === 'these' ? 'others' : answer;
+    return answer === 'these' && (await this.probe(NO_VERSION)) === 'these' ? 'others' : answer;
   }
 
   /** The catalogs that the service account may enter, with their connectors; null: no answer. */
   async catalogs(): Promise<{ catalog: string; connector: string }[] | null> {
     if (this.settings.engine.origin === null) return null;
     const sql = 'SELECT catalog_name, connector_name FROM system.metadata.catalogs';
-    const { rows } = await this.connections.answerTo(sql, { timeout: STATEMENT_TIMEOUT });
+    const { rows } = await this.connections.rowsOrError(sql, { timeout: STATEMENT_TIMEOUT });
     return rows && textPairs(rows).map(([catalog, connector]) => ({ catalog, connector }));
   }
 
-  private async answerTo(property: string): Promise<RulesInForce> {
+  private async probe(property: string): Promise<RulesInForce> {
     const sql = `SET SESSION ${property} = true`;
-    const { rows, error } = await this.connections.answerTo(sql, { timeout: STATEMENT_TIMEOUT });
+    const { rows, error } = await this.connections.rowsOrError(sql, { timeout: STATEMENT_TIMEOUT });
     return rows === null && error === null ? 'unreachable' : judgeRulesProbe(error);
   }
 }

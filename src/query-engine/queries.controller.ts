@@ -11,7 +11,7 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { CSV_TYPE } from '../kernel/csv.js';
-import { found, Refused } from '../kernel/errors.js';
+import { orNotFound, Refused } from '../kernel/errors.js';
 import { keyOfCursor, mapPage } from '../kernel/page.js';
 import {
   type Client,
@@ -118,7 +118,7 @@ export class QueriesController {
   @Get(':id')
   @Answers(QueryResponse)
   async find(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
-    return toQueryResponse(found(await this.queries.find(user, id)));
+    return toQueryResponse(orNotFound(await this.queries.find(user, id)));
   }
 
   @OpenToTokens('queries')

@@ -9,8 +9,8 @@ import { Settings } from '../platform/settings/settings.js';
 import { EngineFault } from './domain/engine-error.js';
 import { type EngineSession, InvalidSession, sessionFor } from './domain/engine-session.js';
 import type { NewQuery } from './domain/execution-state.js';
-import { rowsOfEnded, type RowsResult, smallPage } from './domain/held-page.js';
-import { endedBy, keyOfQuery, type Query, type QueryCursor, RETRY_AFTER, tooManyQueries } from './domain/query.js';
+import { rowsOfEndedQuery, type RowsResult, uncountedPage } from './domain/held-page.js';
+import { endingByCode, keyOfQuery, type Query, type QueryCursor, RETRY_AFTER, tooManyQueries } from './domain/query.js';
 import { type Parameter, InvalidParameter, statementText } from './domain/sql-literal.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { EngineIdentity } from './engine-identity.service.js';
@@ -85,11 +85,11 @@ export class QueriesService {
     code: 'query_cancelled' | 'query_abandoned' = 'query_cancelled',
   ): Promise<boolean> {
     if (!isUuid(id)) return false;
-    const ending = endedBy(code);
+    const ending = endingByCode(code);
     const cancelled = await this.store.cancel(user.id, id, ending, this.clock.now());
     if (cancelled === null) return false;
-    if (cancelled !== 'ended') this.metrics.ended(ending);
-    this.executions.forget(id);
+    if (cancelled !== 'ended') this.metrics.countEnding(ending);
+    this.executions.forgetQuery(id);
     if (cancelled !== 'ended' && cancelled.nextPath !== null) {
       const { runAs, catalog, schema, traceToken } = cancelled;
       await this.client.cancel(cancelled.nextPath, sessionFor(runAs, { catalog, schema, traceToken }));
@@ -101,18 +101,18 @@ export class QueriesService {
   async rows(user: AuthenticatedUser, id: string, from: number, limit: number): Promise<RowsResult> {
     const isOwn = this.executions.isExecutedFor(user.id, id) || (await this.find(user, id)) !== null;
     if (!isOwn) return { kind: 'not-found' };
-    return (await this.executions.rows(id, from, limit)) ?? this.rowsOfStored(user, id, from);
+    return (await this.executions.rows(id, from, limit)) ?? this.rowsOfStoredQuery(user, id, from);
   }
 
-  private async rowsOfStored(user: AuthenticatedUser, id: string, from: number): Promise<RowsResult> {
+  private async rowsOfStoredQuery(user: AuthenticatedUser, id: string, from: number): Promise<RowsResult> {
     const query = await this.find(user, id);
     if (query === null) return { kind: 'not-found' };
     const { state, columns, truncated, updateCount, error } = query;
-    if (state === 'finished') return rowsOfEnded({ state, truncated, updateCount }, query, from);
+    if (state === 'finished') return rowsOfEndedQuery({ state, truncated, updateCount }, query, from);
     if (state === 'failed' || state === 'cancelled')
-      return error === null ? { kind: 'gone' } : rowsOfEnded({ state, error }, query, from);
+      return error === null ? { kind: 'gone' } : rowsOfEndedQuery({ state, error }, query, from);
     // Another replica is taking the query over or has released it. The client's next request will tell.
-    return { kind: 'page', page: smallPage(columns ?? [], [], from) };
+    return { kind: 'page', page: uncountedPage(columns ?? [], [], from) };
   }
 
   private async begin(
@@ -132,15 +132,15 @@ export class QueriesService {
       const limits = { deadline: this.timers.now() + milliseconds, signal };
       ({ page } = await this.client.submit(statementText(sql, parameters), session, limits));
     } catch (error) {
-      throw this.refusal(error, query.id);
+      throw this.refusalOf(error, query.id);
     }
     // If the query has ended at once, the store has its end.
-    const stored = (await this.begun(query, page, session)) ?? (await this.find(user, query.id));
+    const stored = (await this.beginExecution(query, page, session)) ?? (await this.find(user, query.id));
     if (stored === null) throw unavailable();
     return stored;
   }
 
-  private async begun(query: NewQuery, page: StatementPage, session: EngineSession): Promise<Query | null> {
+  private async beginExecution(query: NewQuery, page: StatementPage, session: EngineSession): Promise<Query | null> {
     try {
       return await this.executions.begin(query, page);
     } catch (error) {
@@ -151,7 +151,7 @@ export class QueriesService {
   }
 
   /** The refusal for a statement that the engine did not accept. @throws any other error */
-  private refusal(error: unknown, id: string): Refused {
+  private refusalOf(error: unknown, id: string): Refused {
     if (error instanceof InvalidParameter || error instanceof InvalidSession) {
       const field = error instanceof InvalidSession ? error.field : 'parameters';
       return new Refused('validation_failed', { errors: [{ field, message: error.message }] });

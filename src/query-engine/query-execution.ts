@@ -3,7 +3,7 @@ import type { Clock, Timers } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
-import { inTurn, singleFlight } from '../kernel/promises.js';
+import { serialRunner, singleFlight } from '../kernel/promises.js';
 import type { Log } from '../platform/log/log.js';
 import { startSpan } from '../platform/operations/tracing.js';
 import { EngineFault, type EngineFaultKind } from './domain/engine-error.js';
@@ -20,15 +20,15 @@ import {
 import {
   type ByteBudget,
   HeldPage,
-  judgePlace,
+  judgeFirstRow,
   type Reservation,
   type RowRange,
-  rowsOfEnded,
+  rowsOfEndedQuery,
   type RowsPage,
   type RowsResult,
-  smallPage,
+  uncountedPage,
 } from './domain/held-page.js';
-import { type Ending, endedBy, endedByFault, tooManyQueries } from './domain/query.js';
+import { type Ending, endingByCode, endingByFault, tooManyQueries } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
 import type { QueryMetrics } from './query.metrics.js';
 import type { QueryStore } from './query.store.js';
@@ -75,10 +75,10 @@ export class QueryExecution {
   /** The page before the current one, kept until newer rows are handed out. */
   private previous: HeldPage | null = null;
   /** Serves readers one after the other, each for at most the time that a request for rows waits. */
-  private readonly readInTurn = inTurn();
+  private readonly readInTurn = serialRunner();
   /** Whether a request waits for rows that were not handed out before. */
   private isAwaited = false;
-  private readonly saveInTurn = inTurn();
+  private readonly saveInTurn = serialRunner();
   /** Number of changes of the state so far, and of stored ones. */
   private changes = 0;
   private saved = 0;
@@ -108,7 +108,7 @@ export class QueryExecution {
    */
   async begin(query: NewQuery, page: StatementPage, mostRunning: number): Promise<boolean> {
     const { store, replica, budget } = this.resources;
-    const ending = this.accept(page, null, budget.reserve(this.state.runAs));
+    const ending = this.acceptPage(page, null, budget.reserve(this.state.runAs));
     if (!(await store.add(query, this.state, replica, mostRunning))) throw tooManyQueries(mostRunning);
     this.saved = this.changes;
     this.hasSavedColumns = this.state.columns !== null;
@@ -145,8 +145,8 @@ export class QueryExecution {
   async tick(): Promise<void> {
     if (this.isReleased()) return;
     const action = this.dueAction();
-    if (action === 'expire') await this.end(endedBy('query_timeout'));
-    else if (action === 'abandon') await this.end(endedBy('query_abandoned'));
+    if (action === 'expire') await this.end(endingByCode('query_timeout'));
+    else if (action === 'abandon') await this.end(endingByCode('query_abandoned'));
     else if (action === 'resume' && this.previous?.isBeingRead !== true) void this.resume();
     else {
       await (action === 'fetch-next' ? this.fetchAfterRead() : this.save());
@@ -163,7 +163,7 @@ export class QueryExecution {
     if (isOurs) this.ending = ending;
     this.release();
     if (!isOurs) return false;
-    metrics.ended(ending);
+    metrics.countEnding(ending);
     if (runsOnEngine && this.state.nextPath !== null) await client.cancel(this.state.nextPath, this.session);
     return true;
   }
@@ -188,7 +188,7 @@ export class QueryExecution {
   }
 
   private async read(from: number, limit: number): Promise<RowsResult | null> {
-    const place = judgePlace(from, this.state.newestFrom, this.state.rowsReturned);
+    const place = judgeFirstRow(from, this.state.newestFrom, this.state.rowsReturned);
     if (place === 'gone' || place === 'unknown-place') return { kind: place };
     if (this.isReleased()) return place === 'newest' ? this.newestPage() : this.rowsAfterEnd(from);
     this.isAwaited = place === 'next';
@@ -201,21 +201,21 @@ export class QueryExecution {
 
   private async readPage(from: number, limit: number, place: 'next' | 'newest'): Promise<RowsResult | null> {
     const { timers } = this.resources;
-    if (this.isNotInMemory()) await timers.atMost(EXECUTION_TIMEOUTS.read, this.resume());
+    if (this.isNotInMemory()) await timers.waitAtMost(EXECUTION_TIMEOUTS.read, this.resume());
     if (this.current?.covers(from) === true) return this.handOut(this.current, from, limit);
     if (!this.isReleased() && !this.isNotInMemory()) {
       if (place === 'newest') return this.newestPage();
-      this.passCurrent();
+      this.finishCurrent();
       if (this.previous?.isBeingRead !== true) this.releasePrevious();
-      await timers.atMost(EXECUTION_TIMEOUTS.read, this.resume());
+      await timers.waitAtMost(EXECUTION_TIMEOUTS.read, this.resume());
       if (this.current !== null) return this.handOut(this.current, from, limit);
     }
     if (this.isReleased()) return this.rowsAfterEnd(from);
-    return { kind: 'page', page: smallPage(this.state.columns ?? [], [], from) };
+    return { kind: 'page', page: uncountedPage(this.state.columns ?? [], [], from) };
   }
 
   private rowsAfterEnd(from: number): RowsResult | null {
-    return this.ending && rowsOfEnded(this.ending, this.state, from);
+    return this.ending && rowsOfEndedQuery(this.ending, this.state, from);
   }
 
   /** The page that was handed out last, with the same rows, even if the engine has advanced since. */
@@ -228,14 +228,14 @@ export class QueryExecution {
 
   private async handOut(held: HeldPage, from: number, limit: number): Promise<RowsResult | null> {
     const { maxRows, clock, metrics } = this.resources;
-    const { to, reached } = held.cut(from, limit, maxRows);
+    const { to, reached } = held.endOf(from, limit, maxRows);
     const isLast = reached === 'max-rows' || (reached === 'end-of-page' && this.state.nextPath === null);
     const page = this.rowsOf(held, { from, to, next: isLast ? null : to });
     const delivered = Math.max(0, to - this.state.rowsReturned); // a repeated page does not count again
     // A stream never repeats a page, because it ends its query if it breaks off. So the next page can be fetched meanwhile.
     const isPrefetched = limit === Infinity && !isLast;
-    this.change({ newestFrom: from, rowsReturned: to, waitingSince: clock.now() });
-    if (isPrefetched) this.passCurrent();
+    this.changeState({ newestFrom: from, rowsReturned: to, waitingSince: clock.now() });
+    if (isPrefetched) this.finishCurrent();
     const ending: Ending = { state: 'finished', truncated: reached === 'max-rows', updateCount: null };
     const isOurs = await (isLast ? this.end(ending) : this.save()).catch((error: unknown) => {
       page.release();
@@ -246,7 +246,7 @@ export class QueryExecution {
       this.release();
       return null;
     }
-    metrics.delivered(delivered);
+    metrics.countRows(delivered);
     if (isPrefetched) void this.resume();
     else this.releasePrevious();
     return { kind: 'page', page };
@@ -269,17 +269,17 @@ export class QueryExecution {
       if (this.isReleased() || (waitingSince !== null && !isAgain)) return;
       const path = isAgain ? pagePath : nextPath;
       if (path === null) {
-        await this.end(endedBy('query_lost'));
+        await this.end(endingByCode('query_lost'));
         return;
       }
       if (path === fetched) await this.resources.timers.wait(100, this.released.signal); // the page's next path was its own
       fetched = path;
-      const { page, reservation } = await this.fetch(path);
+      const { page, reservation } = await this.fetchPage(path);
       if (isAgain) {
-        this.hold(page, reservation, pageStart);
+        this.keepPage(page, reservation, pageStart);
         return;
       }
-      const ending = this.accept(page, path, reservation);
+      const ending = this.acceptPage(page, path, reservation);
       if (ending !== null) await this.end(ending, false);
       // If a reader waits for the page, the state is stored when its rows are handed out.
       if (ending !== null || (this.current !== null && this.isAwaited)) return;
@@ -287,12 +287,12 @@ export class QueryExecution {
   }
 
   /** Fetches a page and reserves its bytes as they arrive. @throws EngineFault @throws BudgetExhausted @throws ShareBeingRead */
-  private async fetch(path: string): Promise<{ page: StatementPage; reservation: Reservation }> {
+  private async fetchPage(path: string): Promise<{ page: StatementPage; reservation: Reservation }> {
     const { client, clock, timers, budget, metrics } = this.resources;
     const { runAs, deadlineAt, rowsReturned } = this.state;
     const reservation = budget.reserve(runAs);
     const onBytes = (bytes: number): void => {
-      const claim = reservation.atLeast(bytes);
+      const claim = reservation.raiseTo(bytes);
       if (claim === 'full') throw new BudgetExhausted('QUERY_MAX_HELD_BYTES are held');
       if (claim === 'share' && this.previous?.isBeingRead === true) throw new ShareBeingRead('a share is being read');
       if (claim === 'share') throw new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES');
@@ -304,33 +304,33 @@ export class QueryExecution {
       return { page, reservation };
     } catch (error) {
       reservation.release();
-      if (error instanceof EngineFault) metrics.pageFailed(error.kind);
-      if (error instanceof BudgetExhausted) metrics.pageFailed('memory');
+      if (error instanceof EngineFault) metrics.countPageFailure(error.kind);
+      if (error instanceof BudgetExhausted) metrics.countPageFailure('memory');
       throw error;
     }
   }
 
   /** @param path the page's path; null: the answer to the POST. @returns the query's ending, if the page ends it. @throws EngineFault */
-  private accept(page: StatementPage, path: string | null, reservation: Reservation): Ending | null {
+  private acceptPage(page: StatementPage, path: string | null, reservation: Reservation): Ending | null {
     const verdict = judgePage(page);
-    if (verdict.kind === 'hold') this.hold(page, reservation, this.state.rowsReturned);
+    if (verdict.kind === 'hold') this.keepPage(page, reservation, this.state.rowsReturned);
     else reservation.release();
-    this.change(changesBy(verdict, page, path, this.state, this.resources.clock.now()));
+    this.changeState(changesBy(verdict, page, path, this.state, this.resources.clock.now()));
     return verdict.kind === 'end' ? verdict.ending : null;
   }
 
-  private hold({ rows }: StatementPage, reservation: Reservation, start: number): void {
+  private keepPage({ rows }: StatementPage, reservation: Reservation, start: number): void {
     if (this.isReleased()) reservation.release();
     else this.current = new HeldPage(start, rows, reservation, this.resources.budget);
   }
 
   /** Called when the current page has been read to its end, so that the next one can be fetched. */
-  private passCurrent(): void {
+  private finishCurrent(): void {
     if (this.current === null) return;
     this.releasePrevious();
     this.previous = this.current;
     this.current = null;
-    this.change({ waitingSince: null, pagePath: null });
+    this.changeState({ waitingSince: null, pagePath: null });
   }
 
   /** Releases the previous page, which cannot be requested again. Its readers keep it until they release it. */
@@ -345,7 +345,7 @@ export class QueryExecution {
     // Readers that came meanwhile are served first. They may have read further pages.
     await this.readInTurn(() => {
       const isDue = !this.isReleased() && this.dueAction() === 'fetch-next';
-      if (isDue && this.current?.end === this.state.rowsReturned) this.passCurrent();
+      if (isDue && this.current?.end === this.state.rowsReturned) this.finishCurrent();
       return Promise.resolve();
     });
     void this.resume();
@@ -360,7 +360,7 @@ export class QueryExecution {
     await client.keepAlive(path, this.session);
   }
 
-  private change(changes: Partial<ExecutionState>): void {
+  private changeState(changes: Partial<ExecutionState>): void {
     Object.assign(this.state, changes);
     this.changes += 1;
   }
@@ -384,7 +384,7 @@ export class QueryExecution {
   }
 
   private async endByFault(kind: EngineFaultKind): Promise<void> {
-    await this.end(endedByFault(kind)).catch((error: unknown) => {
+    await this.end(endingByFault(kind)).catch((error: unknown) => {
       this.warn("a query's end could not be stored; it will be tried again", error);
     });
   }

@@ -6,7 +6,7 @@ import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { type ExecutionState, newExecution, type NewQuery, startedQuery } from './domain/execution-state.js';
 import { ByteBudget, type RowsResult } from './domain/held-page.js';
-import { endedBy, type Query } from './domain/query.js';
+import { endingByCode, type Query } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
 import { type ExecutionResources, QueryExecution } from './query-execution.js';
 import { QueryMetrics } from './query.metrics.js';
@@ -54,8 +54,8 @@ export class QueryExecutions {
   ) {
     const replica = (this.replica = ids.uuid());
     const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
-    const budget = new ByteBudget(maxHeldBytes, maxPageBytes, (owner) => this.forgetFinished(owner));
-    metrics.expose({ running: () => this.running, bytes: () => budget.bytes, limitBytes: maxHeldBytes });
+    const budget = new ByteBudget(maxHeldBytes, maxPageBytes, (owner) => this.releaseFinished(owner));
+    metrics.exposeHeld({ running: () => this.running, bytes: () => budget.bytes, limitBytes: maxHeldBytes });
     this.resources = { client, store, timers, clock, log, metrics, budget, replica, maxRows };
   }
 
@@ -71,7 +71,7 @@ export class QueryExecutions {
       await this.timers.wait(TICK, signal).catch(() => undefined);
     }
     await this.handOver();
-    await this.settled();
+    await this.untilIdle();
   }
 
   /** Stores a query with the answer to its POST and begins to execute it. Null: it has ended at once. @throws as QueryExecution does */
@@ -83,7 +83,7 @@ export class QueryExecutions {
       const isRunning = await execution.begin(query, page, this.settings.queries.maxRunningPerUser);
       return isRunning ? startedQuery(query, execution.state) : null;
     } catch (error) {
-      this.forget(query.id);
+      this.forgetQuery(query.id);
       throw error;
     } finally {
       this.beginning.delete(query.id);
@@ -122,7 +122,7 @@ export class QueryExecutions {
   }
 
   /** Releases a query that was ended in the store, with its pages. */
-  forget(id: string): void {
+  forgetQuery(id: string): void {
     const present = this.#executions.get(id);
     present?.release();
     present?.releasePages();
@@ -130,9 +130,9 @@ export class QueryExecutions {
   }
 
   /** Releases the owner's pages that are kept only in case they are requested again, to make room for other pages of that owner. */
-  private forgetFinished(runAs: string): void {
+  private releaseFinished(runAs: string): void {
     for (const [id, execution] of this.#executions)
-      if (execution.ending?.state === 'finished' && execution.state.runAs === runAs) this.forget(id);
+      if (execution.ending?.state === 'finished' && execution.state.runAs === runAs) this.forgetQuery(id);
   }
 
   /**
@@ -142,20 +142,20 @@ export class QueryExecutions {
   async tick(): Promise<void> {
     const present = [...this.#executions].filter(([id]) => !this.beginning.has(id));
     const leases = new Map((await this.store.renew(this.replica)).map(({ id, isActive }) => [id, isActive]));
-    for (const [id, execution] of present) this.start(this.tickOne(id, execution, leases.get(id)));
+    for (const [id, execution] of present) this.track(this.tickOne(id, execution, leases.get(id)));
     // A lease without an execution: the query was stored, but the database's answer was lost.
-    for (const id of leases.keys()) if (!this.#executions.has(id)) this.start(this.takeOver(id));
-    this.start(this.forgetOldest());
-    this.start(this.adoptExpired());
-    this.start(this.sweep());
+    for (const id of leases.keys()) if (!this.#executions.has(id)) this.track(this.takeOver(id));
+    this.track(this.forgetOldest());
+    this.track(this.adoptExpired());
+    this.track(this.sweep());
   }
 
   /** Resolves when all work that ticks have started is done. */
-  async settled(): Promise<void> {
+  async untilIdle(): Promise<void> {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
 
-  private start(work: Promise<unknown>): void {
+  private track(work: Promise<unknown>): void {
     const done = work.catch((error: unknown) => this.warn(error)).finally(() => this.underWay.delete(done));
     this.underWay.add(done);
   }
@@ -163,11 +163,11 @@ export class QueryExecutions {
   /** @param isActive whether the query's user is active; undefined: another replica executes the query, or it has ended. */
   private async tickOne(id: string, execution: QueryExecution, isActive: boolean | undefined): Promise<void> {
     const releasedFor = this.timers.now() - (execution.releasedAt ?? Infinity);
-    if (releasedFor > LAST_PAGE_KEPT) this.forget(id);
+    if (releasedFor > LAST_PAGE_KEPT) this.forgetQuery(id);
     if (execution.isReleased()) return;
     if (isActive === undefined) execution.release();
     else if (isActive) await execution.tick();
-    else await execution.end(endedBy('account_deactivated'));
+    else await execution.end(endingByCode('account_deactivated'));
   }
 
   private readonly forgetOldest = singleFlight(async () => {
@@ -189,7 +189,7 @@ export class QueryExecutions {
   private readonly sweep = singleFlight(async () => {
     if (this.timers.now() - this.sweptAt < SWEEP_EVERY) return;
     this.sweptAt = this.timers.now();
-    await this.store.removePast(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
+    await this.store.removeEnded(new Date(this.clock.now().getTime() - this.settings.queries.retentionDays * DAY));
   });
 
   /** Logs only the error's message, because a database error contains the statement's values, such as paths. */

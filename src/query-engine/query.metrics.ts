@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Gauge, Registry } from 'prom-client';
-import { counter, gauge, gaugeOf } from '../platform/operations/metrics.js';
+import { counter, gauge, liveGauge } from '../platform/operations/metrics.js';
 import type { Ending } from './domain/query.js';
 import { TOKEN_FAILURES, type TokenFailure, type TokenObserver } from './domain/service-token.js';
 import type { EngineFaultKind } from './domain/engine-error.js';
@@ -23,8 +23,8 @@ export class QueryMetrics {
   private readonly pageFailures: Counter<'reason'>;
 
   constructor(private readonly registry: Registry) {
-    const ended = 'Queries that this replica ended, by `state` and error `code` (`none`: finished).';
-    this.endings = counter(registry, 'grantline_queries_ended_total', ended, 'state', 'code');
+    const help = 'Queries that this replica ended, by `state` and error `code` (`none`: finished).';
+    this.endings = counter(registry, 'grantline_queries_ended_total', help, 'state', 'code');
     this.rows = counter(registry, 'grantline_query_rows_delivered_total', 'Rows handed out, each once.');
     const failures =
       'Pages not fetched after all tries, by `reason`; `memory`: `QUERY_MAX_HELD_BYTES` are held, so it is fetched again later.';
@@ -32,23 +32,23 @@ export class QueryMetrics {
   }
 
   /** Registers gauges of current values, which are read at each scrape. */
-  expose({ running, bytes, limitBytes }: Held): void {
+  exposeHeld({ running, bytes, limitBytes }: Held): void {
     const { registry } = this;
-    gaugeOf(registry, 'grantline_queries_running', 'Queries that this replica executes.', running);
+    liveGauge(registry, 'grantline_queries_running', 'Queries that this replica executes.', running);
     const held = 'Memory of result pages and answers that this replica holds.';
-    gaugeOf(registry, 'grantline_query_held_bytes', held, bytes);
-    gaugeOf(registry, 'grantline_query_held_limit_bytes', '`QUERY_MAX_HELD_BYTES`.', () => limitBytes);
+    liveGauge(registry, 'grantline_query_held_bytes', held, bytes);
+    liveGauge(registry, 'grantline_query_held_limit_bytes', '`QUERY_MAX_HELD_BYTES`.', () => limitBytes);
   }
 
-  ended(ending: Ending): void {
+  countEnding(ending: Ending): void {
     this.endings.inc({ state: ending.state, code: ending.state === 'finished' ? 'none' : ending.error.code });
   }
 
-  delivered(rows: number): void {
+  countRows(rows: number): void {
     this.rows.inc(rows);
   }
 
-  pageFailed(reason: PageFailure): void {
+  countPageFailure(reason: PageFailure): void {
     this.pageFailures.inc({ reason });
   }
 }
@@ -70,12 +70,12 @@ export class ServiceTokenMetrics implements TokenObserver {
     for (const reason of TOKEN_FAILURES) this.failures.inc({ reason }, 0); // so that the first failure counts as an increase
   }
 
-  renewed(expiresAt: number): void {
+  onRenewal(expiresAt: number): void {
     this.renewals.inc();
     this.expiry.set(expiresAt / 1000);
   }
 
-  failed(reason: TokenFailure): void {
+  onFailure(reason: TokenFailure): void {
     this.failures.inc({ reason });
   }
 }

@@ -57,7 +57,7 @@ export class QueryStore {
     mostRunning: number,
   ): Promise<boolean> {
     const { id, userId, runAs, catalog, schema, traceToken, deadlineAt } = state;
-    const added = await this.session.prepared(
+    const added = await this.session.queryPrepared(
       'queries-add',
       `INSERT INTO queries (id, driver, state, started_at, progress_percent, engine_query_id, next_path, page_path, page_start,
          newest_from, rows_returned, waiting_since, columns, user_id, run_as, sql, catalog, schema, trace_token, created_at,
@@ -102,7 +102,7 @@ export class QueryStore {
 
   /** Takes over a query. `wasOwn`: this replica executed it already. Null: the query has ended. */
   async claim(id: string, replica: string): Promise<{ state: ExecutionState; wasOwn: boolean } | null> {
-    const row = await this.session.first<StateRow & { wasOwn: boolean }>(
+    const row = await this.session.firstRow<StateRow & { wasOwn: boolean }>(
       `WITH before AS (SELECT id AS claimed, driver AS former FROM queries WHERE id = $1 FOR UPDATE)
        UPDATE queries SET driver = $2, lease_until = ${LEASE} FROM before
        WHERE id = claimed AND ${ALIVE}
@@ -148,13 +148,13 @@ export class QueryStore {
   }
 
   /** Removes queries that ended before a time. @returns how many. */
-  removePast(before: Date): Promise<number> {
-    return this.session.changed('DELETE FROM queries WHERE finished_at < $1', [before]);
+  removeEnded(before: Date): Promise<number> {
+    return this.session.execute('DELETE FROM queries WHERE finished_at < $1', [before]);
   }
 
   /** A query of the user. Null: this user has no such query. */
   async find(userId: number, id: string): Promise<Query | null> {
-    const [row] = await this.session.prepared<QueryRow>(
+    const [row] = await this.session.queryPrepared<QueryRow>(
       'queries-find',
       `SELECT ${QUERY}, sql, false AS "sqlTruncated", columns FROM queries WHERE id = $1 AND user_id = $2`,
       [id, userId],
@@ -178,7 +178,7 @@ export class QueryStore {
   /** @returns the query to cancel on the engine; `ended`: it had ended before; null: this user has no such query. */
   async cancel(userId: number, id: string, ending: Ending, at: Date): Promise<Cancelled | 'ended' | null> {
     // The path is read before it is cleared, and must not change in between.
-    const cancelled = await this.session.first<Cancelled>(
+    const cancelled = await this.session.firstRow<Cancelled>(
       `WITH alive AS (
          SELECT id, run_as, catalog, schema, trace_token, next_path FROM queries
          WHERE id = $1 AND user_id = $2 AND ${ALIVE} FOR UPDATE
@@ -192,7 +192,7 @@ export class QueryStore {
   }
 
   private async changesOne(name: string, statement: string, values: unknown[]): Promise<boolean> {
-    return (await this.session.prepared(name, `${statement} RETURNING id`, values)).length === 1;
+    return (await this.session.queryPrepared(name, `${statement} RETURNING id`, values)).length === 1;
   }
 }
 

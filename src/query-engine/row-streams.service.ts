@@ -8,7 +8,7 @@ import { cursorOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
-import { errorBy } from './domain/query.js';
+import { errorOfCode } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { RowLoop, type RowsFormat } from './domain/row-loop.js';
 import { publicColumns } from './domain/row-encoder.js';
@@ -37,21 +37,21 @@ export class RowStreams {
    * @param rest `none`: only this page. `follows`: a stream of all pages. `is-late`: the same, and the first page took longer than one may
    */
   begin(first: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
-    const source = rest === 'none' ? null : this.source(user, id);
-    return new RowStream(first, source, this.loop, () => this.turn(), rest === 'is-late');
+    const source = rest === 'none' ? null : this.sourceOf(user, id);
+    return new RowStream(first, source, this.loop, () => this.untilTurn(), rest === 'is-late');
   }
 
   /** Resolves when the next piece of rows may be made. Pieces are made one after the other, with other requests in between. */
-  private turn(): Promise<unknown> {
+  private untilTurn(): Promise<unknown> {
     const turn = this.lastTurn;
     this.lastTurn = turn.then(() => setImmediate());
     return turn;
   }
 
   /** The source of a stream's further pages, which checks the user's session as they are read. */
-  private source(user: AuthenticatedUser, id: string): StreamSource {
+  private sourceOf(user: AuthenticatedUser, id: string): StreamSource {
     return {
-      stop: async () => {
+      stopReason: async () => {
         if (this.isStopping) return 'stopping';
         return (await user.isStillAdmitted()) ? null : 'session-ended';
       },
@@ -81,7 +81,7 @@ export class RowStreams {
   async stop(): Promise<void> {
     this.isStopping = true;
     const all = (): Promise<unknown> => Promise.all(this.open.values());
-    await this.timers.atMost(LAST_PIECES, all());
+    await this.timers.waitAtMost(LAST_PIECES, all());
     for (const response of this.open.keys()) response.destroy();
     await all();
   }
@@ -93,7 +93,7 @@ type StreamStop = 'session-ended' | 'stopping';
 /** Source of a stream's further pages. */
 interface StreamSource {
   /** Called for each further mebibyte and each page except the first, which the request's admission covers. Null: the stream may continue. */
-  stop(): Promise<StreamStop | null>;
+  stopReason(): Promise<StreamStop | null>;
   more(from: number): Promise<RowsResult>;
   /** Ends the query, because its reader has gone. */
   abandon(): Promise<unknown>;
@@ -154,7 +154,7 @@ export class RowStream {
         yield bytes;
       }
     } catch (error) {
-      throw error instanceof ProtocolBreach ? queryProblem('failed', errorBy('engine_protocol_error')) : error;
+      throw error instanceof ProtocolBreach ? queryProblem('failed', errorOfCode('engine_protocol_error')) : error;
     }
   }
 
@@ -173,7 +173,7 @@ export class RowStream {
       for (let left = isAdmitted ? BYTES_BETWEEN_STOPS : 0; ;) {
         const isDue = left <= 0;
         if (isDue) left = BYTES_BETWEEN_STOPS;
-        const asked = isDue ? this.source?.stop() : null;
+        const asked = isDue ? this.source?.stopReason() : null;
         const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);
         if (stop !== undefined && stop !== null) return yield { kind: stop };
         if (piece.done === true) break;

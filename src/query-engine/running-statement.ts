@@ -26,7 +26,7 @@ export interface Progress {
 }
 
 /** Parameters of an execution. */
-export interface StatementSetting {
+export interface StatementContext {
   client: TrinoStatementClient;
   timers: Timers;
   session: EngineSession;
@@ -34,7 +34,7 @@ export interface StatementSetting {
   deadline: number;
   signal: AbortSignal;
   /** Called with the session changes of each answer. */
-  fold: (change: SessionChange) => void;
+  onChange: (change: SessionChange) => void;
   onProgress: ((progress: Progress) => void) | undefined;
 }
 
@@ -62,9 +62,9 @@ export class RunningStatement {
   /** Number of calls by readers so far. */
   private calls = 0;
 
-  /** @param accepted the answer to the POST. @throws as `batch` does */
+  /** @param accepted the answer to the POST. @throws as `nextBatch` does */
   constructor(
-    private readonly setting: StatementSetting,
+    private readonly setting: StatementContext,
     private readonly accepted: StatementAnswer,
   ) {
     this.page = accepted.page;
@@ -83,17 +83,17 @@ export class RunningStatement {
     return { queryId, state: engineState, percent: progressPercent };
   }
 
-  /** The first rows. Must be called once, before `batch`. */
+  /** The first rows. Must be called once, before `nextBatch`. */
   async firstBatch(): Promise<readonly Row[]> {
-    this.take(this.accepted, null);
-    return this.batch();
+    this.acceptPage(this.accepted, null);
+    return this.nextBatch();
   }
 
   /**
    * The next rows, of this page or of a later one. Empty at the end.
    * @throws DatabaseError @throws EngineFault @throws ProtocolBreach
    */
-  async batch(): Promise<readonly Row[]> {
+  async nextBatch(): Promise<readonly Row[]> {
     for (;;) {
       // Lets the prefetch proceed, which a reader that stays in the microtask queue would block.
       if (this.prefetched !== null) await setImmediate();
@@ -140,7 +140,7 @@ export class RunningStatement {
     await setImmediate();
     if (calls !== this.calls) return; // a reader that continues at once needs no timer
     const heartbeat = (this.heartbeat = new AbortController());
-    await timers.every(HEARTBEAT, heartbeat.signal, async () => {
+    await timers.repeat(HEARTBEAT, heartbeat.signal, async () => {
       if (timers.now() < deadline) return client.keepAlive(newest, session);
       heartbeat.abort();
       // The next call still requests the page and throws, so that a result that was cut off does not look complete.
@@ -150,24 +150,24 @@ export class RunningStatement {
   }
 
   private async advance(path: string): Promise<void> {
-    const answer = this.prefetched?.answer ?? this.ask(path);
+    const answer = this.prefetched?.answer ?? this.requestPage(path);
     this.prefetched = null;
-    this.take(await answer, path);
+    this.acceptPage(await answer, path);
     const { nextPath, rows } = this.page;
     if (!this.hasReadPage || nextPath === null || rows.length === 0) return;
-    this.prefetched = { path: nextPath, answer: this.ask(nextPath) };
+    this.prefetched = { path: nextPath, answer: this.requestPage(nextPath) };
     this.prefetched.answer.catch(() => undefined); // the error is thrown when the rows are read
   }
 
-  private ask(path: string): Promise<StatementAnswer> {
+  private requestPage(path: string): Promise<StatementAnswer> {
     const { client, session, deadline, signal } = this.setting;
     return client.advance(path, session, { deadline, rowsHandedOut: this.hasHandedOut, signal });
   }
 
-  private take({ page, change }: StatementAnswer, path: string | null): void {
+  private acceptPage({ page, change }: StatementAnswer, path: string | null): void {
     this.page = page;
     this.path = path;
-    this.setting.fold(change);
+    this.setting.onChange(change);
     if (page.error !== null) throw databaseError(page.error, page.queryId);
     this.setting.onProgress?.(this.progress);
     this.columns ??= page.columns;

@@ -114,7 +114,7 @@ export class TrinoStatementClient {
    * @throws InvalidSession
    */
   async submit(sql: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('POST', '/v1/statement', session, limits, sql), null);
+    return this.readAnswer(await this.ask('POST', '/v1/statement', session, limits, sql), null);
   }
 
   /**
@@ -122,7 +122,7 @@ export class TrinoStatementClient {
    * @throws EngineFault
    */
   async advance(path: string, session: EngineSession, limits: RequestLimits): Promise<StatementAnswer> {
-    return this.answer(await this.ask('GET', path, session, limits), path);
+    return this.readAnswer(await this.ask('GET', path, session, limits), path);
   }
 
   /** Keeps an already fetched page alive on the engine. Never throws. */
@@ -141,7 +141,7 @@ export class TrinoStatementClient {
   }
 
   /** @param path the path of the request; null: it was the POST. */
-  private answer(reply: Reply, path: string | null): StatementAnswer {
+  private readAnswer(reply: Reply, path: string | null): StatementAnswer {
     const header = (name: string): string | null => reply.headers[name] ?? null;
     try {
       const heaviestRow = this.engine.largestPage * LARGEST_PARSED;
@@ -190,17 +190,17 @@ export class TrinoStatementClient {
     body?: string,
   ): Promise<Reply> {
     const named = sessionHeaders(session, this.engine.headerPrefix, this.engine.user);
-    let bearer = await this.bearer(method, null, limits);
+    let bearer = await this.bearerToken(method, null, limits);
     let renewed = limits.rowsHandedOut === true || bearer === null;
     let failures = 0;
     let failingSince = 0;
     for (;;) {
-      const outcome = await this.attempt(method, path, this.headers(named, bearer, method), limits, body);
+      const outcome = await this.attempt(method, path, this.requestHeaders(named, bearer, method), limits, body);
       const { reply } = outcome;
       if (reply?.status === 200 || reply?.status === 204) return reply;
       if (reply?.status === 401 && !renewed && /^bearer\b/i.test(reply.headers['www-authenticate'] ?? '')) {
         renewed = true;
-        bearer = await this.bearer(method, bearer, limits);
+        bearer = await this.bearerToken(method, bearer, limits);
         continue;
       }
       const now = this.timers.now();
@@ -226,7 +226,7 @@ export class TrinoStatementClient {
     const remaining = deadline - this.timers.now();
     if (remaining <= 0) throw outOfTime();
     try {
-      const reply = await this.exchange.ask({
+      const reply = await this.exchange.send({
         method,
         url: this.engine.origin + this.engine.path + path,
         headers,
@@ -244,18 +244,18 @@ export class TrinoStatementClient {
     }
   }
 
-  private headers(named: Record<string, string>, bearer: string | null, method: Method): Record<string, string> {
+  private requestHeaders(named: Record<string, string>, bearer: string | null, method: Method): Record<string, string> {
     return {
       ...this.engine.headers,
       ...named,
-      ...(bearer === null ? this.basic() : { Authorization: `Bearer ${bearer}` }),
+      ...(bearer === null ? this.basicCredentials() : { Authorization: `Bearer ${bearer}` }),
       ...(this.engine.forwardedProto === null ? {} : { 'X-Forwarded-Proto': this.engine.forwardedProto }),
       ...(method === 'POST' ? { 'Content-Type': 'text/plain; charset=utf-8' } : {}),
       'Accept-Encoding': this.engine.compression === 'gzip' ? 'gzip' : 'identity',
     };
   }
 
-  private basic(): Record<string, string> {
+  private basicCredentials(): Record<string, string> {
     const { user, password } = this.engine;
     if (password === null) return {};
     return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
@@ -265,12 +265,12 @@ export class TrinoStatementClient {
    * The Bearer token. While the provider is down, running statements use the last one, because the engine does not verify it on GET.
    * @param refused the token that the engine refused; null: none
    */
-  private async bearer(method: Method, refused: string | null, limits: RequestLimits): Promise<string | null> {
+  private async bearerToken(method: Method, refused: string | null, limits: RequestLimits): Promise<string | null> {
     try {
-      return await this.tokens.current(refused, limits.signal);
+      return await this.tokens.validToken(refused, limits.signal);
     } catch (error) {
       if (!(error instanceof TokenUnavailable)) throw error;
-      const last = method === 'POST' || refused !== null ? null : this.tokens.last();
+      const last = method === 'POST' || refused !== null ? null : this.tokens.newestToken();
       if (last !== null) return last;
       throw new EngineFault('unavailable', `no service-account token: ${error.message}`);
     }

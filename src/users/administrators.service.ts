@@ -27,9 +27,9 @@ export class AdministratorsService {
   ) {}
 
   /** Gives and takes roles. Must be called in each transaction that changes members or names of groups. */
-  async follow(by: AuditContext): Promise<void> {
+  async updateRoles(by: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
-      const { promoted, demoted } = await this.store.followGroup(this.group);
+      const { promoted, demoted } = await this.store.updateRoles(this.group);
       const entries = [
         ...promoted.map((account) => this.event(account, 'user', 'admin', by)),
         ...demoted.map((account) => this.event(account, 'admin', 'user', by)),
@@ -49,7 +49,7 @@ export class AdministratorsService {
   }
 
   /** Whether there is an active administrator. A yes is cached for a minute, because unauthenticated requests ask. */
-  async exist(): Promise<boolean> {
+  async hasAny(): Promise<boolean> {
     return this.clock.now().getTime() < this.knownUntil || this.ask();
   }
 

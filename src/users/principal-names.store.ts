@@ -21,7 +21,7 @@ export class PrincipalNames {
       [names, names.map(accountKey), this.clock.now()],
     );
     const own = new Set(claimed.map(({ name }) => name));
-    return this.holders(names.filter((name) => !own.has(name)));
+    return this.findHolders(names.filter((name) => !own.has(name)));
   }
 
   /**
@@ -45,24 +45,24 @@ export class PrincipalNames {
   /** Renames an account that is gone for good to `next`, and frees its present and former names. False: `next` has a holder. */
   async release({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean> {
     if (!(await this.respell('name = $3', [next, accountKey(next), username]))) return false;
-    await this.session.changed('DELETE FROM principal_names WHERE former_of = $1', [id]);
+    await this.session.execute('DELETE FROM principal_names WHERE former_of = $1', [id]);
     return true;
   }
 
   /** Frees a former name of an account. False: the account has no such former name. */
   async free(id: number, name: string): Promise<boolean> {
     const freed = 'DELETE FROM principal_names WHERE former_of = $1 AND name = $2';
-    return (await this.session.changed(freed, [id, name])) === 1;
+    return (await this.session.execute(freed, [id, name])) === 1;
   }
 
   /** @param values the new name, its key, and parameters of the condition. False: no row fulfils it, or the new name has a holder */
   private async respell(condition: string, values: unknown[]): Promise<boolean> {
     const update = `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition} RETURNING name`;
-    return (await this.session.unlessTaken(null, update, values))?.length === 1;
+    return (await this.session.queryUnlessTaken(null, update, values))?.length === 1;
   }
 
   /** Holders of these names, compared without case, by the requested name. */
-  private async holders(names: readonly string[]): Promise<Map<string, NameHolder>> {
+  private async findHolders(names: readonly string[]): Promise<Map<string, NameHolder>> {
     if (names.length === 0) return new Map();
     const held = await this.session.query<NameHolder & { asked: string }>(
       `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) AS asked (name, key)),
@@ -91,11 +91,11 @@ export class PrincipalNames {
        ON CONFLICT DO NOTHING`,
       [names, this.clock.now()],
     );
-    return this.closedToEngine(names);
+    return this.findTakenForEngine(names);
   }
 
   /** The same result as claimForEngine, without claiming names. */
-  closedToEngine(names: readonly string[]): Promise<HeldName[]> {
+  findTakenForEngine(names: readonly string[]): Promise<HeldName[]> {
     return this.session.query<HeldName>(
       `SELECT held.name, held.holder FROM principal_names AS held
        JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")

@@ -135,8 +135,8 @@ export class UserStore {
   }
 
   /** Why a registration would fail now; null: it would not. */
-  async taken(username: string, email: string): Promise<FieldTaken | null> {
-    const { name, address } = await this.session.one<{ name: boolean; address: boolean }>(
+  async findTaken(username: string, email: string): Promise<FieldTaken | null> {
+    const { name, address } = await this.session.oneRow<{ name: boolean; address: boolean }>(
       `SELECT EXISTS (SELECT FROM principal_names WHERE lower(name COLLATE "C") = lower($1 COLLATE "C")) AS name,
               EXISTS (SELECT FROM users WHERE lower(email COLLATE "C") = lower($2 COLLATE "C")) AS address`,
       [username, email],
@@ -172,20 +172,20 @@ export class UserStore {
   }
 
   findForLogin(username: string): Promise<AccountToProve | null> {
-    return this.one(SAME_USERNAME, username);
+    return this.findOne(SAME_USERNAME, username);
   }
 
   findWithHash(id: number): Promise<AccountToProve | null> {
-    return this.one('u.id = $1', id);
+    return this.findOne('u.id = $1', id);
   }
 
   async find(id: number): Promise<Account | null> {
     return (await this.findWithHash(id))?.account ?? null;
   }
 
-  private async one(condition: string, value: unknown): Promise<AccountToProve | null> {
+  private async findOne(condition: string, value: unknown): Promise<AccountToProve | null> {
     const select = `SELECT ${ACCOUNT_COLUMNS}, u.password_hash AS "passwordHash" FROM users u WHERE ${condition}`;
-    const row = await this.session.first<Account & { passwordHash: string | null }>(select, [value]);
+    const row = await this.session.firstRow<Account & { passwordHash: string | null }>(select, [value]);
     if (row === null) return null;
     const { passwordHash, ...account } = row;
     return { account, passwordHash };
@@ -194,19 +194,19 @@ export class UserStore {
   /** Replaces the checked hash. False: meanwhile the hash was changed or the account deactivated. */
   async replaceHash(id: number, checkedHash: string, { hash, oneTimeUntil }: NewHash): Promise<boolean> {
     const update = `UPDATE users SET password_hash = $2, one_time_until = $3 WHERE id = $1 AND password_hash = $4 AND is_active`;
-    return (await this.session.changed(update, [id, hash, oneTimeUntil, checkedHash])) === 1;
+    return (await this.session.execute(update, [id, hash, oneTimeUntil, checkedHash])) === 1;
   }
 
   /** Sets a password without comparing the present hash. */
   async setHash(id: number, { hash, oneTimeUntil }: NewHash): Promise<void> {
     const update = 'UPDATE users SET password_hash = $2, one_time_until = $3 WHERE id = $1';
-    await this.session.changed(update, [id, hash, oneTimeUntil]);
+    await this.session.execute(update, [id, hash, oneTimeUntil]);
   }
 
   /** Changes the address if the account still has the checked hash and is active. */
   async changeEmail(id: number, email: string, checkedHash: string): Promise<EmailChange> {
     const update = 'UPDATE users SET email = $2 WHERE id = $1 AND password_hash = $3 AND is_active RETURNING id';
-    const changed = await this.session.unlessTaken(SAME_EMAIL, update, [id, email, checkedHash]);
+    const changed = await this.session.queryUnlessTaken(SAME_EMAIL, update, [id, email, checkedHash]);
     return changed === null ? 'email_taken' : changed.length === 1 ? 'changed' : 'outdated';
   }
 
@@ -217,12 +217,12 @@ export class UserStore {
   }
 
   findUsed(id: number): Promise<UsedAccount | null> {
-    return this.session.first<UsedAccount>(`${SELECT_USED} FROM users u WHERE u.id = $1`, [id]);
+    return this.session.firstRow<UsedAccount>(`${SELECT_USED} FROM users u WHERE u.id = $1`, [id]);
   }
 
   async count(filter: UserFilter): Promise<number> {
     const count = `SELECT count(*)::integer AS count ${FILTERED}`;
-    return (await this.session.one<{ count: number }>(count, filterValues(filter))).count;
+    return (await this.session.oneRow<{ count: number }>(count, filterValues(filter))).count;
   }
 
   /**
@@ -230,7 +230,7 @@ export class UserStore {
    * @returns null: there is none, its source is not in `from`, it has a password, or it is an administrator's
    */
   takeOver(username: string, from: readonly Source[], to: Source): Promise<Account | null> {
-    return this.session.first<Account>(
+    return this.session.firstRow<Account>(
       `UPDATE users u SET source = $3
         WHERE lower(u.username COLLATE "C") = lower($1 COLLATE "C") AND u.source = ANY ($2) AND u.password_hash IS NULL
           AND u.role = 'user'
@@ -242,8 +242,8 @@ export class UserStore {
   /** @returns the stored address; null: none was given, or another account has it */
   private async setEmail(id: number, email: string | null): Promise<string | null> {
     const update = 'UPDATE users SET email = $2 WHERE id = $1';
-    if ((await this.session.unlessTaken(SAME_EMAIL, update, [id, email])) !== null) return email;
-    await this.session.changed(update, [id, null]);
+    if ((await this.session.queryUnlessTaken(SAME_EMAIL, update, [id, email])) !== null) return email;
+    await this.session.execute(update, [id, null]);
     return null;
   }
 
@@ -251,7 +251,7 @@ export class UserStore {
   change(id: number, { username, email, ...edit }: AccountEdit): Promise<AccountChange> {
     return this.session.run(async () => {
       const administrators = await this.lockAdministrators();
-      const row = await this.session.first<Account & Activation & { roleByGroup: boolean }>(
+      const row = await this.session.firstRow<Account & Activation & { roleByGroup: boolean }>(
         `SELECT ${ACCOUNT_COLUMNS}, u.role_by_group AS "roleByGroup", u.deactivated_by AS "deactivatedBy"
            FROM users u WHERE u.id = $1 FOR NO KEY UPDATE`,
         [id],
@@ -271,7 +271,7 @@ export class UserStore {
           (await this.names.rename(before, account.username));
         if (holder !== null) return { kind: 'name-taken', holder };
       }
-      await this.session.changed(
+      await this.session.execute(
         'UPDATE users SET username = $2, role = $3, role_by_group = $4, is_active = $5, deactivated_by = $6 WHERE id = $1',
         [id, account.username, account.role, roleByGroup && account.role === 'admin', isActive, deactivatedBy],
       );
@@ -281,29 +281,29 @@ export class UserStore {
   }
 
   /** Gives and takes roles, so that exactly the group's members have a role by the group. @param group null: none is configured */
-  async followGroup(group: AdministratorsGroup | null): Promise<RoleChanges> {
+  async updateRoles(group: AdministratorsGroup | null): Promise<RoleChanges> {
     const values = [group?.name ?? null, group?.source ?? null];
-    if ((await this.session.first(OUTDATED, values)) === null) return { promoted: [], demoted: [] };
+    if ((await this.session.firstRow(OUTDATED, values)) === null) return { promoted: [], demoted: [] };
     return this.session.run(async () => {
       const administrators = await this.lockAdministrators();
       const outdated = await this.session.query<OutdatedRole>(`${OUTDATED} FOR NO KEY UPDATE OF u`, values);
       const changes = planRoles(outdated, administrators);
       const update = 'UPDATE users SET role = $2, role_by_group = $3 WHERE id = ANY ($1)';
-      await this.session.changed(update, [changes.promoted.map(({ id }) => id), 'admin', true]);
-      await this.session.changed(update, [changes.demoted.map(({ id }) => id), 'user', false]);
+      await this.session.execute(update, [changes.promoted.map(({ id }) => id), 'admin', true]);
+      await this.session.execute(update, [changes.demoted.map(({ id }) => id), 'user', false]);
       return changes;
     });
   }
 
   async isInGroup(userId: number, { name, source }: AdministratorsGroup): Promise<boolean> {
     const found = `SELECT FROM (${MEMBERS}) AS members WHERE user_id = $3`;
-    return (await this.session.first(found, [name, source, userId])) !== null;
+    return (await this.session.firstRow(found, [name, source, userId])) !== null;
   }
 
   /** Whether any active account is an administrator. */
   async hasAdministrator(): Promise<boolean> {
     const found = `SELECT FROM users WHERE role = 'admin' AND is_active LIMIT 1`;
-    return (await this.session.prepared('any_administrator', found, [])).length > 0;
+    return (await this.session.queryPrepared('any_administrator', found, [])).length > 0;
   }
 
   /**

@@ -78,10 +78,10 @@ describe('the proof of what is being written', () => {
     const undecided = await asked(`process.send({ result: { refusal: 'too much to be checked', verdicts: [] } });`);
 
     const guaranteed = { ...snapshot, guarantees: [ANA_READS] };
-    expect(await undecided.verdicts(guaranteed)).toEqual({ refusal: 'too much to be checked', verdicts: [] });
+    expect(await undecided.judgeGuarantees(guaranteed)).toEqual({ refusal: 'too much to be checked', verdicts: [] });
 
     const broken = await asked(`process.send({ thrown: 'no such case' });`);
-    expect((await broken.verdicts(guaranteed)).refusal).toMatch(/cannot be compiled/);
+    expect((await broken.judgeGuarantees(guaranteed)).refusal).toMatch(/cannot be compiled/);
     expect(log.at('error')).toEqual(['admission proof failed: rules could not be compiled']);
   });
 

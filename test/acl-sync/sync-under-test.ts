@@ -137,7 +137,7 @@ export class KeptStates extends GuaranteeStore {
     return Promise.resolve();
   }
 
-  override all(): Promise<[]> {
+  override listAll(): Promise<[]> {
     return Promise.resolve([]);
   }
 }
@@ -209,16 +209,16 @@ class FakeAuditStore extends AuditStore {
   }
 
   override async page({ event }: AuditFilter, _: number | null, limit: number): Promise<AuditEvent[]> {
-    const newest = (await this.since(event === undefined ? AUDIT_EVENTS : [event])).reverse();
+    const newest = (await this.eventsSince(event === undefined ? AUDIT_EVENTS : [event])).reverse();
     return newest.slice(0, limit);
   }
 
-  override since(events: readonly AuditEventName[]): Promise<AuditEvent[]> {
+  override eventsSince(events: readonly AuditEventName[]): Promise<AuditEvent[]> {
     const matching = this.entries.filter(({ event }) => events.includes(event));
     return Promise.resolve(matching.map((entry, id) => ({ ...entry, id, at: this.times.get(entry) ?? new Date(0) })));
   }
 
-  override removePast(): Promise<number> {
+  override removeExpired(): Promise<number> {
     return Promise.resolve(0);
   }
 }

@@ -34,7 +34,7 @@ describe.each([
       );
     }
 
-    await service.app.get(AuditService).removePast();
+    await service.app.get(AuditService).removeExpired();
 
     const { body } = await admin.get('/api/admin/audit');
     const events = (body?.['items'] as { event: string }[]).map(({ event }) => event);

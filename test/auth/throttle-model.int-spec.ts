@@ -55,10 +55,10 @@ describe('the throttle', () => {
         run += 1;
         for (const { name, place, host, knowsThePassword } of attempts) {
           const address = `2001:db8:${run.toString(16)}:${place}::${host}`;
-          const attempt = await throttle.login(name, address);
+          const attempt = await throttle.countLogin(name, address);
           expect(attempt.kind === 'counted' ? 'counted' : attempt.quota.name).toBe(expected.attempt(name, place));
           if (attempt.kind !== 'counted' || !knowsThePassword) continue;
-          await throttle.succeeded(attempt);
+          await throttle.recordSuccess(attempt);
           expected.success(name, place);
         }
       }),

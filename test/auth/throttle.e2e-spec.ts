@@ -158,7 +158,7 @@ describe('throttling', () => {
     const address = newAddress();
     const throttle = service(0).app.get(Throttle);
     const counted = async () => {
-      const attempt = await throttle.login('ana', address);
+      const attempt = await throttle.countLogin('ana', address);
       if (attempt.kind !== 'counted') throw new Error('it was to be counted');
       return attempt;
     };
@@ -168,7 +168,7 @@ describe('throttling', () => {
     const points = () => query(`SELECT points FROM throttle_counters WHERE key LIKE '%${address}'`);
     expect(await points()).toEqual([{ points: 1 }, { points: 1 }]);
 
-    await throttle.succeeded(past[0]);
+    await throttle.recordSuccess(past[0]);
     await throttle.takeBack(past[1]);
 
     expect(await points()).toEqual([{ points: 1 }, { points: 1 }]);

@@ -1,6 +1,6 @@
 import { AdmissionService } from '../../src/grants/admission.service.js';
 import { AdmissionProof } from '../../src/grants/domain/admission-ports.js';
-import { ANYTHING } from '../../src/grants/domain/guarantee.js';
+import { TOUCHES_ALL } from '../../src/grants/domain/guarantee.js';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
@@ -32,10 +32,10 @@ describe('guarantees at their limits', () => {
   describe('where a proof takes too long for a write', () => {
     const proof = (methods: Partial<AdmissionProof>) => Object.assign(service.app.get(AdmissionProof), methods);
     const judge = (method: AdmissionProof['judge']) => proof({ judge: method });
-    let former: Pick<AdmissionProof, 'judge' | 'verdicts'>;
+    let former: Pick<AdmissionProof, 'judge' | 'judgeGuarantees'>;
     beforeAll(() => {
       const own = service.app.get(AdmissionProof);
-      former = { judge: own.judge.bind(own), verdicts: own.verdicts.bind(own) };
+      former = { judge: own.judge.bind(own), judgeGuarantees: own.judgeGuarantees.bind(own) };
     });
     afterEach(() => proof(former));
 
@@ -53,7 +53,7 @@ describe('guarantees at their limits', () => {
 
     it('are refused with the reason where they cannot be judged at all', async () => {
       const refusal = 'the rules combine more names than can be checked';
-      proof({ verdicts: () => Promise.resolve({ refusal, verdicts: [] }) });
+      proof({ judgeGuarantees: () => Promise.resolve({ refusal, verdicts: [] }) });
       const only = { name: 'ana alone', kind: 'only', principals: [user('ana')], resource: { catalog: 'twenty' } };
       const unjudged = {
         status: 409,
@@ -90,10 +90,10 @@ describe('guarantees at their limits', () => {
         const held = await store.find(id);
         const by = { actor: null, origin: null };
         if (held !== null) await store.write(held.guarantee, null, by, service.clock.now());
-        const waiting = session().outside(() =>
+        const waiting = session().runOutside(() =>
           session().run(async () => {
             await session().query(`SET LOCAL lock_timeout = '50ms'`);
-            await service.app.get(AdmissionService).admitGuarantees(ANYTHING);
+            await service.app.get(AdmissionService).admitGuarantees(TOUCHES_ALL);
           }),
         );
         await expect(waiting).rejects.toMatchObject({ code: 'busy', details: { retryAfter: 5 } });

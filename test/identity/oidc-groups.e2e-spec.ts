@@ -230,7 +230,7 @@ describe('groups of people who sign in at the provider', () => {
       const role = async () => (await mia.get('/api/auth/me')).body?.['role'];
       expect(await role()).toBe('admin');
       await administrator(service, 'nan');
-      await service.app.get(MaintenanceService).followAdministrators();
+      await service.app.get(MaintenanceService).updateAdministrators();
       expect(await role()).toBe('user');
     });
 
@@ -275,7 +275,7 @@ describe('groups of people who sign in at the provider', () => {
       expect(await afterStart('HEADS')).toEqual(['kai']);
       expect(await afterStart('Locals')).toEqual([]);
       // As after a rollout, in which a former replica wrote last.
-      await service.app.get(MaintenanceService).followAdministrators();
+      await service.app.get(MaintenanceService).updateAdministrators();
       expect(await administratorsAmongThem()).toEqual(['jo']);
       expect(await afterStart('')).toEqual([]);
     });

@@ -18,7 +18,7 @@ describe('the clock of the service', () => {
     const machine = new TestClock(new Date(now.getTime() - 900_000));
     const [log, registry] = [new LogBook(), new Registry()];
 
-    const clock = await DatabaseClock.aligned({ source, timers: new NodeTimers(), log, registry, machine });
+    const clock = await DatabaseClock.createAligned({ source, timers: new NodeTimers(), log, registry, machine });
     await clock.align();
     clock.onApplicationShutdown();
 
@@ -39,7 +39,7 @@ describe('the clock of the service', () => {
     const asked = {
       query: (sql: string) => (isAway ? Promise.reject(new Error('away')) : source.query(sql)),
     } as Pick<DataSource, 'query'>;
-    const clock = await DatabaseClock.aligned({
+    const clock = await DatabaseClock.createAligned({
       source: asked,
       timers,
       log: new LogBook(),

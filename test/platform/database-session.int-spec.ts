@@ -22,7 +22,7 @@ describe('the transaction of an asynchronous context', () => {
 
   const plainly = async (): Promise<unknown> => (await session.manager.query<{ number: string }[]>(NUMBER))[0]?.number;
   const prepared = async (): Promise<unknown> =>
-    (await session.prepared<{ number: string }>('number', NUMBER, []))[0]?.number;
+    (await session.queryPrepared<{ number: string }>('number', NUMBER, []))[0]?.number;
 
   it('is the one of every query in it, of whichever kind, also of a transaction begun within', async () => {
     const numbers = await session.run(async () => [
@@ -99,7 +99,7 @@ describe('the transaction of an asynchronous context', () => {
     await holder.query('SELECT pg_advisory_lock(1)');
 
     await inFastMotion(() =>
-      expect(session.prepared('wait', 'SELECT pg_advisory_lock(1)', [])).rejects.toThrow('Query read timeout'),
+      expect(session.queryPrepared('wait', 'SELECT pg_advisory_lock(1)', [])).rejects.toThrow('Query read timeout'),
     );
     await holder.query('SELECT pg_advisory_unlock(1)');
     await holder.release();

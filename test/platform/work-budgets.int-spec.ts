@@ -15,7 +15,7 @@ describe('the budget of a person', () => {
     server.post('/:status', (request, reply) => {
       budgets.begin(request, 1, 'refused');
       timers.advance(900); // in which the body comes
-      budgets.parsing(request, () => timers.advance(100));
+      budgets.chargeParsing(request, () => timers.advance(100));
       return reply.status(Number((request.params as { status: string }).status)).send();
     });
   });

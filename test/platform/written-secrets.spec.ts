@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TOKEN_BYTES, tokenText } from '../../src/identity/tokens/domain/api-token.js';
+import { TOKEN_BYTES, newTokenText } from '../../src/identity/tokens/domain/api-token.js';
 import { assertNoLoggedTokens, loggedTokens } from '../support/service/logged-tokens.js';
 import { leaksOfFile, noteSecrets, noteStatement, recordOutput, TEST_SECRET } from '../support/service/secrets.js';
 import { sharedFolder } from '../support/service/shared-folder.js';
@@ -33,7 +33,7 @@ describe('the logs of a run', () => {
   const folder = sharedFolder('logged-tokens-');
 
   it('are searched for API tokens, by their checksum, in every folder', () => {
-    const { id, text } = tokenText(randomBytes(TOKEN_BYTES));
+    const { id, text } = newTokenText(randomBytes(TOKEN_BYTES));
     mkdirSync(join(folder, 'engine'));
     writeFileSync(join(folder, 'a.log'), `glt_${'x'.repeat(57)}`);
     writeFileSync(join(folder, 'stored'), text);

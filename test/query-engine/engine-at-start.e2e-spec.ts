@@ -73,7 +73,7 @@ describe('the engine at the start', () => {
     engine.mode = { kind: 'verified', refusalOf: () => null };
     engine.answers('SELECT slow', { after: new Promise(() => undefined) });
     const running = await started();
-    const executing = running.app.get(EngineConnections).rowsOf('SELECT slow');
+    const executing = running.app.get(EngineConnections).readRows('SELECT slow');
     const slow = () => engine.statements.find(({ sql }) => sql === 'SELECT slow');
     await until(() => slow()?.newest === 0);
     service = null;

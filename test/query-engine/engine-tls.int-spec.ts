@@ -128,11 +128,11 @@ describe('TLS to the provider', () => {
       new ServiceTokenMetrics(registry),
     );
 
-    await expect(tokens.current()).rejects.toThrow('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+    await expect(tokens.validToken()).rejects.toThrow('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
     expect(keycloak.requests).toEqual([]);
     writeFileSync(caFile, authority.pem);
     await timers.wait(600_000);
-    expect(await tokens.current()).toBe(FakeKeycloak.token(1));
+    expect(await tokens.validToken()).toBe(FakeKeycloak.token(1));
 
     tokens.close();
     await front.close();

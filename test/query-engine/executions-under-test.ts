@@ -117,7 +117,7 @@ export class ExecutionsUnderTest {
   /** One tick of that replica, with all that it starts. */
   async tick(replica: QueryExecutions): Promise<void> {
     await replica.tick();
-    await replica.settled();
+    await replica.untilIdle();
   }
 
   /** The rows as a reader of that replica gets them. */

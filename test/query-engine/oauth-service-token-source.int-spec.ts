@@ -46,11 +46,11 @@ describe('OAuthServiceTokenSource', () => {
 
   /** Resolves when the provider has been asked so often, and its answer has been taken. */
   async function renewedTo(n: number): Promise<void> {
-    await until(async () => (await tokens.current()) === token(n));
+    await until(async () => (await tokens.validToken()) === token(n));
   }
 
   it('asks once for however many wait', async () => {
-    const all = await Promise.all(Array.from({ length: 50 }, () => tokens.current()));
+    const all = await Promise.all(Array.from({ length: 50 }, () => tokens.validToken()));
 
     expect(new Set(all)).toEqual(new Set([token(1)]));
     expect(new Set(keycloak.headers.map((headers) => headers['user-agent']))).toEqual(
@@ -65,16 +65,16 @@ describe('OAuthServiceTokenSource', () => {
   });
 
   it('renews 60 s before expiry, in the background, while the valid token is handed out', async () => {
-    await tokens.current();
+    await tokens.validToken();
     timers.advance(238_999);
-    expect(await tokens.current()).toBe(token(1));
+    expect(await tokens.validToken()).toBe(token(1));
     expect(asked()).toBe(1);
 
     let open: () => void = () => undefined;
     keycloak.gate = new Promise((resolve) => (open = resolve));
     timers.advance(1);
-    expect(await tokens.current()).toBe(token(1));
-    expect(await tokens.current()).toBe(token(1));
+    expect(await tokens.validToken()).toBe(token(1));
+    expect(await tokens.validToken()).toBe(token(1));
     open();
     await renewedTo(2);
 
@@ -95,18 +95,18 @@ describe('OAuthServiceTokenSource', () => {
   });
 
   it('goes on with the valid token while the provider is down, and backs off', async () => {
-    await tokens.current();
+    await tokens.validToken();
     keycloak.instead = Array.from({ length: 3 }, () => ({ status: 503 }));
     timers.advance(240_000);
-    expect(await tokens.current()).toBe(token(1));
+    expect(await tokens.validToken()).toBe(token(1));
     await logged(1);
-    expect(await tokens.current()).toBe(token(1));
+    expect(await tokens.validToken()).toBe(token(1));
     expect(asked()).toBe(2);
 
     timers.advance(59_999);
-    await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
-    await expect(tokens.current()).rejects.toThrow('a moment ago');
-    expect(tokens.last()).toBe(token(1));
+    await expect(tokens.validToken()).rejects.toThrow(TokenUnavailable);
+    await expect(tokens.validToken()).rejects.toThrow('a moment ago');
+    expect(tokens.newestToken()).toBe(token(1));
     const expiry = (clock.now().getTime() + 299_000) / 1000; // the clock stands still here, and time of the token does not
     expect(await registry.metrics()).toContain(`grantline_service_token_expiry_timestamp_seconds ${expiry}\n`);
     expect(asked()).toBe(3);
@@ -115,12 +115,12 @@ describe('OAuthServiceTokenSource', () => {
 
   it('waits as long as the provider wishes', async () => {
     keycloak.instead = [{ status: 429, headers: { 'Retry-After': '30' } }];
-    await expect(tokens.current()).rejects.toThrow(TokenUnavailable);
+    await expect(tokens.validToken()).rejects.toThrow(TokenUnavailable);
     timers.advance(29_999);
-    await expect(tokens.current()).rejects.toThrow('a moment ago');
+    await expect(tokens.validToken()).rejects.toThrow('a moment ago');
     timers.advance(1);
 
-    expect(await tokens.current()).toBe(token(1));
+    expect(await tokens.validToken()).toBe(token(1));
   });
 
   it.each([
@@ -147,7 +147,7 @@ describe('OAuthServiceTokenSource', () => {
     async (_, canned, message, reason) => {
       keycloak.instead = [canned];
 
-      await expect(tokens.current()).rejects.toThrow(message);
+      await expect(tokens.validToken()).rejects.toThrow(message);
       expect(log.at('error')).toEqual([EMPTY]);
       expect(JSON.stringify(log.lines)).not.toContain('grantline-secret');
       expect(await registry.metrics()).toContain(`grantline_service_token_failures_total{reason="${reason}"} 1`);
@@ -158,20 +158,20 @@ describe('OAuthServiceTokenSource', () => {
     'uses a token of invalid lifetime %j for waiting callers, and renews it after a second',
     async (life) => {
       keycloak.expiresIn = life;
-      expect(await Promise.all([tokens.current(), tokens.current()])).toEqual([token(1), token(1)]);
+      expect(await Promise.all([tokens.validToken(), tokens.validToken()])).toEqual([token(1), token(1)]);
       timers.advance(1_000);
 
-      expect(await tokens.current()).toBe(token(2));
+      expect(await tokens.validToken()).toBe(token(2));
       expect(log.at('warn')).toEqual(['service-account token has no usable expires_in']);
     },
   );
 
   it('replaces a refused token once for all requests that were refused', async () => {
-    const first = await tokens.current();
-    const all = await Promise.all([tokens.current(first), tokens.current(first), tokens.current(first)]);
+    const first = await tokens.validToken();
+    const all = await Promise.all([tokens.validToken(first), tokens.validToken(first), tokens.validToken(first)]);
 
     expect(new Set(all)).toEqual(new Set([token(2)]));
-    expect(await tokens.current(first)).toBe(token(2));
+    expect(await tokens.validToken(first)).toBe(token(2));
     expect(asked()).toBe(2);
   });
 
@@ -179,8 +179,8 @@ describe('OAuthServiceTokenSource', () => {
     let open: () => void = () => undefined;
     keycloak.gate = new Promise((resolve) => (open = resolve));
     const caller = new AbortController();
-    const leaving = tokens.current(null, caller.signal);
-    const staying = tokens.current();
+    const leaving = tokens.validToken(null, caller.signal);
+    const staying = tokens.validToken();
     caller.abort(new Error('left'));
     await expect(leaving).rejects.toThrow('left');
     open();

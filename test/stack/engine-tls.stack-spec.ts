@@ -41,7 +41,7 @@ class FixedToken extends FakeServiceTokenSource {
     super();
   }
 
-  override last(): string {
+  override newestToken(): string {
     return this.token;
   }
 }

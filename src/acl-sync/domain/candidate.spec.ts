@@ -1,6 +1,6 @@
 import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { type Candidate, explainedUndecided, prepare } from './candidate.js';
+import { type Candidate, explainUndecided, prepare } from './candidate.js';
 
 const later = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 
@@ -110,14 +110,14 @@ describe('rules that are too many to be proved', () => {
   const where = { where: 'sales.eu', rules: 3_000 };
 
   it('are explained by the policies at the parent that has most of them', () => {
-    expect(explainedUndecided(finding, where, policies).message).toMatch(
+    expect(explainUndecided(finding, where, policies).message).toMatch(
       /^nothing is proved[.] 3000 rules are needed in sales[.]eu, one for each .*; 2 policies make them \(ids 1, 2\): let fewer/,
     );
-    expect(explainedUndecided(finding, where, []).message).toMatch(/hidden columns$/);
+    expect(explainUndecided(finding, where, []).message).toMatch(/hidden columns$/);
   });
 
   it('are not, where a pattern of one rule is the reason', () => {
     const ofRule = { ...finding, rule: 'tables[1]' };
-    expect(explainedUndecided(ofRule, where, policies)).toBe(ofRule);
+    expect(explainUndecided(ofRule, where, policies)).toBe(ofRule);
   });
 });

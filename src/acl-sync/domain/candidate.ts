@@ -53,7 +53,7 @@ export interface Candidate {
   /** Time of the first unpublished change or expiry; null: there is none. */
   changedAt: Date | null;
   access: AccessChange | null;
-  /** On the guarantees of the snapshot; empty where nothing was proved. */
+  /** Verdicts on the guarantees of the snapshot; empty if the rules were not proved. */
   verdicts: GuaranteeVerdict[];
 }
 
@@ -139,9 +139,9 @@ const FOREIGN_STEPS = 1_000_000_000;
 export function refusedCandidate({ snapshot, position, previous }: Preparation, tooLarge?: TooLarge): Candidate {
   const text = previous?.published ?? '';
   return {
-    ...sized(text, documentOf(text)),
+    ...sizeFields(text, documentOf(text)),
     ...(tooLarge && { bytes: tooLarge.bytes }),
-    ...digested(writtenSnapshot(snapshot)),
+    ...digestFields(writtenSnapshot(snapshot)),
     hash: previous?.baseline.hash ?? '',
     at: snapshot.at,
     position,
@@ -163,7 +163,7 @@ export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {
   return findings.some(isError);
 }
 
-/** Breaches of each guarantee that two snapshots are compared by. */
+/** The most breaches of each guarantee that are compared between two snapshots. */
 const MOST_COMPARED = 20_000;
 
 /**
@@ -185,7 +185,7 @@ function proved(
   former: FormerBreaches | null = null,
 ): Pick<JudgedRules, 'findings' | 'verdicts'> {
   const { findings, verdicts } = judgeRules(text, snapshot, former === null ? undefined : MOST_COMPARED, former);
-  return { findings: findings.map((finding) => explainedUndecided(finding, largest, snapshot.policies)), verdicts };
+  return { findings: findings.map((finding) => explainUndecided(finding, largest, snapshot.policies)), verdicts };
 }
 
 /** The findings on compiled rules and the verdicts on guarantees, whatever was published before. A text that is too large for the target is not proved. */
@@ -206,11 +206,11 @@ export function checkedCandidate(
   { position, limits, compiler }: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
 ): Candidate {
   return {
-    ...sized(rules.text, rules.document),
+    ...sizeFields(rules.text, rules.document),
     hash: rules.hash,
     ...checkCompiled(snapshot, rules, limits),
     // Leaves out the time of reading, which has no effect on the rules and would make every digest different.
-    ...digested(writtenSnapshot(snapshot)),
+    ...digestFields(writtenSnapshot(snapshot)),
     at: snapshot.at,
     position,
     compiler,
@@ -221,7 +221,7 @@ export function checkedCandidate(
 
 /** A digest that is equal for snapshots with the same meaning. */
 export function snapshotDigest(snapshot: Snapshot): string {
-  return digested(writtenSnapshot(snapshot)).snapshotHash;
+  return digestFields(writtenSnapshot(snapshot)).snapshotHash;
 }
 
 /** The time of the first recorded change or expiry of a grant since `settledAt`. */
@@ -232,11 +232,11 @@ export function firstChange({ events, settledAt }: Previous, snapshots: Snapshot
   return times.length === 0 ? null : new Date(times.reduce((a, b) => Math.min(a, b)));
 }
 
-export function sized(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
+export function sizeFields(text: string, document: RulesDocument): Pick<Candidate, 'text' | 'rules' | 'bytes'> {
   return { text, rules: ruleCount(document), bytes: Buffer.byteLength(text) };
 }
 
-export function digested(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {
+export function digestFields(snapshot: string): Pick<Candidate, 'snapshot' | 'snapshotHash'> {
   return { snapshot, snapshotHash: createHash('sha256').update(snapshot).digest('hex') };
 }
 
@@ -269,7 +269,7 @@ function overflow({ atLeast, most }: RulesTooLarge, limit: number, policies: rea
 }
 
 /** Adds the cause to the finding that there are too many rules to be proved. */
-export function explainedUndecided(
+export function explainUndecided(
   finding: Finding,
   largest: RulesUnderParent,
   policies: readonly SnapshotPolicy[],

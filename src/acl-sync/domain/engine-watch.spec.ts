@@ -1,11 +1,18 @@
 import type { RulesInForce } from '../../query-engine/domain/engine-error.js';
-import { type EngineWatch, isCulprit, isSettled, LIVE_WITHIN_MS, openCatalogs, watched } from './engine-watch.js';
+import {
+  type EngineWatch,
+  failsOnVersion,
+  isSettled,
+  LIVE_WITHIN_MS,
+  openCatalogs,
+  nextWatch,
+} from './engine-watch.js';
 
 describe('what probes say of the published version', () => {
   const published = { version: 1, liveAt: null, publishedAt: new Date(0), edit: null };
   const afterAnswers = (...answers: RulesInForce[]) =>
     answers.reduce<EngineWatch | null>(
-      (before, answer) => watched(before, published, undefined, answer, new Date(0)),
+      (before, answer) => nextWatch(before, published, undefined, answer, new Date(0)),
       null,
     );
 
@@ -27,8 +34,8 @@ describe('what probes say of the published version', () => {
   });
 
   it('make it overdue only after the time in which the engine must have read it', () => {
-    expect(watched(null, published, undefined, 'others', new Date(LIVE_WITHIN_MS)).state).toBe('pending');
-    expect(watched(null, published, undefined, 'others', new Date(LIVE_WITHIN_MS + 1)).state).toBe('overdue');
+    expect(nextWatch(null, published, undefined, 'others', new Date(LIVE_WITHIN_MS)).state).toBe('pending');
+    expect(nextWatch(null, published, undefined, 'others', new Date(LIVE_WITHIN_MS + 1)).state).toBe('overdue');
   });
 
   it.each<[string, RulesInForce, { former: number; edit: { textHash: string } | null }, boolean]>([
@@ -44,10 +51,10 @@ describe('what probes say of the published version', () => {
   ])('a new version on which the engine fails at once %s', (_, answer, { former, edit }, expected) => {
     const next = { ...published, version: 3, edit };
     const watch = ['broken', 'broken', 'broken'].reduce<EngineWatch>(
-      (before) => watched(before, next, { version: former }, 'broken', new Date(0)),
-      watched(null, published, undefined, answer, new Date(0)),
+      (before) => nextWatch(before, next, { version: former }, 'broken', new Date(0)),
+      nextWatch(null, published, undefined, answer, new Date(0)),
     );
-    expect(isCulprit(watch, next, new Date(0))).toBe(expected);
+    expect(failsOnVersion(watch, next, new Date(0))).toBe(expected);
   });
 });
 

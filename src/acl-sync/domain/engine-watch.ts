@@ -32,7 +32,7 @@ type Watched = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | '
  * The result after one more probe. No answer changes nothing.
  * @param former the version before the published one; undefined: none
  */
-export function watched(
+export function nextWatch(
   before: EngineWatch | null,
   latest: Watched,
   former: Pick<PublicationSummary, 'version'> | undefined,
@@ -70,7 +70,7 @@ export function isSettled(watch: EngineWatch | null): boolean {
 }
 
 /** Whether the engine fails on this version, and not on a text that it read before. */
-export function isCulprit(
+export function failsOnVersion(
   { state, hasWorked }: EngineWatch,
   { liveAt, publishedAt }: Pick<PublicationSummary, 'liveAt' | 'publishedAt'>,
   now: Date,

@@ -3,7 +3,7 @@ import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { diffRules } from '../../trino-rules/diff/rules-diff.js';
 import { ruleCount } from '../../trino-rules/document/rules-document.js';
-import { foundBaseline, foundDraft, foundVersion } from './found-version.js';
+import { baselineOfFound, draftOfFound, foundVersion } from './found-version.js';
 import type { Baseline } from './unexplained-change.js';
 
 const written = { generation: 9, hash: 'f00' };
@@ -48,19 +48,19 @@ describe('a found version', () => {
 
   it('is measured from the last snapshot that this history knows, without its approvals', () => {
     const { snapshot, at, position } = known;
-    expect(foundBaseline(found, known, now)).toEqual({
+    expect(baselineOfFound(found, known, now)).toEqual({
       ...{ text, hash: 'f00', snapshot, at, position },
       ...{ compiler: '', approved: [], isFound: true },
     });
   });
 
   it('is measured from its finding where this history knows no snapshot', () => {
-    expect(foundBaseline(found, null, now)).toMatchObject({ snapshot: '', at: now, position: '0:0' });
+    expect(baselineOfFound(found, null, now)).toMatchObject({ snapshot: '', at: now, position: '0:0' });
   });
 
   it('is recorded as the next version, live already and made by no account', () => {
     const digest = createHash('sha256').update(known.snapshot).digest('hex');
-    const draft = foundDraft(found, known, { text: '{}' }, 'schedule', now);
+    const draft = draftOfFound(found, known, { text: '{}' }, 'schedule', now);
 
     expect(draft).toEqual({
       ...{

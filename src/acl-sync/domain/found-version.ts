@@ -1,5 +1,5 @@
 import { diffRules } from '../../trino-rules/diff/rules-diff.js';
-import { digested, sized } from './candidate.js';
+import { digestFields, sizeFields } from './candidate.js';
 import type { PublicationDraft } from './publication-history.js';
 import type { Publication } from './publication.js';
 import type { LiveRules } from './rules-target.js';
@@ -42,29 +42,29 @@ export function isVersionNamed(
 }
 
 /** The found version before a run has recorded it. */
-export function foundLatest({ version, text }: FoundVersion): LatestVersion {
+export function latestOfFound({ version, text }: FoundVersion): LatestVersion {
   const unknown = { snapshotHash: '', compiler: '', isWithdrawal: false, restored: null, brokenAt: null };
   return { ...unknown, version, text, isFound: true };
 }
 
 /** The baseline for later changes: the found text, with the snapshot of the last version in this history. */
-export function foundBaseline({ text, hash }: FoundVersion, known: Baseline | null, now: Date): Baseline {
+export function baselineOfFound({ text, hash }: FoundVersion, known: Baseline | null, now: Date): Baseline {
   const { snapshot = '', at = now, position = '0:0' } = known ?? {};
   return { text, hash, snapshot, at, position, compiler: '', approved: [], isFound: true };
 }
 
 /** The found version as a publication of this history. */
-export function foundDraft(
+export function draftOfFound(
   found: FoundVersion,
   known: Baseline | null,
   latest: Pick<Publication, 'text'> | null,
   trigger: Publication['trigger'],
   now: Date,
 ): PublicationDraft {
-  const { text, hash, snapshot, at, position, compiler } = foundBaseline(found, known, now);
+  const { text, hash, snapshot, at, position, compiler } = baselineOfFound(found, known, now);
   return {
-    ...sized(text, documentOf(text)),
-    ...digested(snapshot),
+    ...sizeFields(text, documentOf(text)),
+    ...digestFields(snapshot),
     hash,
     position,
     compiler,

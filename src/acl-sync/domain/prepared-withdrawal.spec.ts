@@ -10,7 +10,7 @@ import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { RecordedEvent } from './explained-snapshot.js';
 import { prepareWithdrawal, type WithdrawalOrder } from './prepared-withdrawal.js';
 import { type Baseline, documentOf, type Previous, writtenSnapshot } from './unexplained-change.js';
-import { withdrawal } from './withdrawal.js';
+import { withdrawnSnapshot } from './withdrawal.js';
 
 const snapshot = aSnapshot().user('ana').may('SELECT', 'sales').user('bo').may('SELECT', 'hr').snapshot();
 const less = { ...snapshot, grants: snapshot.grants.slice(0, 1) };
@@ -165,7 +165,7 @@ describe('a text in which those who lost something are shut out', () => {
         const is = effective({ ...recorded, settings: changedSettings ?? recorded.settings });
         const { errors, document } = shut(was, is, compile(was).text, false);
         expect(errors).toEqual([]);
-        for (const most of [was, is, withdrawal(was, is)])
+        for (const most of [was, is, withdrawnSnapshot(was, is)])
           expect(compareAccess(compile(most).document, document)).toMatchObject({ gained: [] });
       }),
       { numRuns: 25 },

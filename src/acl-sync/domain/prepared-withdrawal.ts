@@ -7,15 +7,15 @@ import {
   type Candidate,
   checkedCandidate,
   compileFor,
-  digested,
+  digestFields,
   firstChange,
   isRefused,
   type Preparation,
-  sized,
+  sizeFields,
 } from './candidate.js';
 import { closedRules } from './closed-rules.js';
 import { type Baseline, documentOf, snapshotPair, type SnapshotPair, writtenSnapshot } from './unexplained-change.js';
-import { withdrawal } from './withdrawal.js';
+import { withdrawnSnapshot } from './withdrawal.js';
 
 export interface WithdrawalOrder {
   /** `closed`: without the compiler, because it exceeded its time. */
@@ -39,7 +39,7 @@ export function prepareWithdrawal(
   const { baseline, published } = previous;
   const known = republished(baseline);
   const snapshots = withSettings(snapshotPair(snapshot, previous, changes), baseline, snapshot);
-  const less = snapshots && withdrawal(snapshots.previous, snapshots.explained);
+  const less = snapshots && withdrawnSnapshot(snapshots.previous, snapshots.explained);
   const finished = (candidate: Candidate): Candidate => ({
     ...candidate,
     access: compareAccess(documentOf(published), documentOf(candidate.text)),
@@ -58,7 +58,7 @@ export function prepareWithdrawal(
   const closed = reading.kind === 'read' ? closedRules(reading.document, snapshots, ownAccount) : null;
   if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
   const { text, hash, document } = closed;
-  return finished({ ...known, ...sized(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
+  return finished({ ...known, ...sizeFields(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
 }
 
 /** Applies the present settings over a found text: every change of it waits for an approval, but losses by settings must not wait. */
@@ -90,7 +90,7 @@ function compiledWithdrawal(
 
 /** The baseline as a candidate; its checks passed when it was published. */
 function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
-  const known = { ...sized(text, documentOf(text)), ...digested(snapshot), hash, compiler, at, position };
+  const known = { ...sizeFields(text, documentOf(text)), ...digestFields(snapshot), hash, compiler, at, position };
   return { ...known, findings: [], changedAt: null, access: null, verdicts: [] };
 }
 

@@ -1,5 +1,5 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
-import { decimal } from '../../kernel/decimal.js';
+import { parseDecimal } from '../../kernel/decimal.js';
 import { namesOfCursor, type Page, type PageRequest } from '../../kernel/page.js';
 import type { PastRun, Publication, PublicationSummary, Run } from './publication.js';
 import type { LiveRules } from './rules-target.js';
@@ -68,7 +68,7 @@ export function keyOfEntry(entry: PublicationSummary | PastRun): string[] {
 
 /** The position of a cursor; null: the text is no cursor of this list. */
 export function positionOfCursor(cursor: string): HistoryPosition | null {
-  const [version = NaN, run = NaN, ...rest] = namesOfCursor(cursor)?.map(decimal) ?? [];
+  const [version = NaN, run = NaN, ...rest] = namesOfCursor(cursor)?.map(parseDecimal) ?? [];
   const isPlace = version < 2 ** 31 && Number.isSafeInteger(run) && rest.length === 0;
   return isPlace ? { version, run } : null;
 }

@@ -99,7 +99,7 @@ export interface RunEnding {
   outcome: RunOutcome;
   /** The live text was edited by hand; null: it was not. */
   edit: Edit | null;
-  /** On the guarantees, where rules were compiled, by the snapshot of that moment. */
+  /** Verdicts on the guarantees and the time of their snapshot; null: no rules were compiled. */
   judged: { verdicts: readonly GuaranteeVerdict[]; at: Date } | null;
 }
 

@@ -1,4 +1,4 @@
-import { isSameRestore, lastingRestore, type RecordedRestore, restoreChanges, type RestoreEnd } from './restore.js';
+import { isSameRestore, restoreInEffect, type RecordedRestore, restoreChanges, type RestoreEnd } from './restore.js';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
 const restore = { version: 1, until: at(14), reason: 'the new one is slow' };
@@ -6,10 +6,10 @@ const kept = (given: Partial<RecordedRestore> = {}): RecordedRestore => ({ ...re
 
 describe('a restore', () => {
   it('lasts until its time, or its end', () => {
-    expect(lastingRestore({ restored: kept() }, at(13))).toMatchObject(restore);
-    expect(lastingRestore({ restored: kept() }, at(14))).toBeNull();
-    expect(lastingRestore({ restored: kept({ ended: 'hand' }) }, at(13))).toBeNull();
-    expect(lastingRestore(null, at(13))).toBeNull();
+    expect(restoreInEffect({ restored: kept() }, at(13))).toMatchObject(restore);
+    expect(restoreInEffect({ restored: kept() }, at(14))).toBeNull();
+    expect(restoreInEffect({ restored: kept({ ended: 'hand' }) }, at(13))).toBeNull();
+    expect(restoreInEffect(null, at(13))).toBeNull();
   });
 
   it('is the same only with its version, its time and its reason, while it lasts', () => {

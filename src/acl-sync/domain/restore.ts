@@ -58,7 +58,7 @@ export function isSameRestore({ restored }: { restored: RecordedRestore | null }
 }
 
 /** The restore in effect now; null: none. */
-export function lastingRestore(latest: { restored: RecordedRestore | null } | null, now: Date): Restore | null {
+export function restoreInEffect(latest: { restored: RecordedRestore | null } | null, now: Date): Restore | null {
   const restored = latest?.restored ?? null;
   return restored?.ended === null && restored.until > now ? restored : null;
 }
@@ -72,7 +72,7 @@ export function restoredFinding({ version, until, reason }: Restore): Finding {
  * Why the restored text may not be published, if it gives access that the current grants deny; null: it does not.
  * @param change the change from the rules by the current grants to the restored text
  */
-export function contradiction({ version }: Restore, change: AccessChange): Finding | null {
+export function restoreContradiction({ version }: Restore, change: AccessChange): Finding | null {
   if (change.gainedInAll === 0) return null;
   const examples = firstChanges({ ...change, lost: [] });
   const message = `version ${version} cannot be restored: it gives what the current grants deny (${examples})`;

@@ -4,7 +4,7 @@ import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import { type Candidate, isRefused } from './candidate.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 import type { Edit, Publication, RunOutcome } from './publication.js';
-import { contradiction, isSameRestore, lastingRestore, type Restore, restoredFinding } from './restore.js';
+import { restoreContradiction, isSameRestore, restoreInEffect, type Restore, restoredFinding } from './restore.js';
 import type { LiveRules } from './rules-target.js';
 import { DATABASE_BEHIND, UNEXPLAINED } from './unexplained-change.js';
 
@@ -60,18 +60,18 @@ export interface Refusal {
 export type Decision =
   | { kind: 'prepare' }
   | { kind: 'withdraw'; changes: WithdrawalOrder['changes']; refusal: Refusal }
-  | Compare
+  | CompareDecision
   | { kind: 'refuse'; refusal: Refusal }
-  | Keep
-  | Publish;
+  | KeepDecision
+  | PublishDecision;
 
-export interface Compare {
+export interface CompareDecision {
   kind: 'compare';
   intent: Candidate;
   restoring: Restoring;
 }
 
-export interface Keep {
+export interface KeepDecision {
   kind: 'keep';
   /** The restore for which the published version stays; null: none. */
   restore: Restore | null;
@@ -79,7 +79,7 @@ export interface Keep {
   refusal: Refusal | null;
 }
 
-export interface Publish extends Pick<Keep, 'restore' | 'refusal'> {
+export interface PublishDecision extends Pick<KeepDecision, 'restore' | 'refusal'> {
   kind: 'publish';
   next: Candidate;
   /** Whether `next` is the version before without access that changes took away. */
@@ -116,7 +116,7 @@ function decideRestore(intent: Candidate, refusal: Refusal | null, situation: Si
   const objections = refusalOf(text).reasons;
   const change = restoring.comparisons.get(comparisonKey(intent, latest));
   if (change === undefined && objections.length === 0) return { kind: 'compare', intent, restoring };
-  const contradicted = change && contradiction(restore, change.fromIntent);
+  const contradicted = change && restoreContradiction(restore, change.fromIntent);
   const reasons = contradicted ? [...objections, contradicted] : objections;
   if (reasons.length === 0) {
     const restored = inPlaceOf(intent, text, change?.fromPublished ?? null);
@@ -134,9 +134,9 @@ function inPlaceOf(intent: Candidate, older: Restoring['text'], access: AccessCh
 
 function decideWrite(
   next: Candidate,
-  because: Pick<Keep, 'restore' | 'refusal'>,
+  because: Pick<KeepDecision, 'restore' | 'refusal'>,
   situation: Situation,
-): Keep | Publish {
+): KeepDecision | PublishDecision {
   const { live, latest } = situation;
   const { restore, refusal } = because;
   // A found version is published again as a version of this database, unless the run is refused.
@@ -155,7 +155,7 @@ function decideWrite(
 function isUpToDate({ latest, live, reading, now, restoring }: Situation): boolean {
   if (latest === null || restoring?.isOrdered === true) return false;
   const isSettled =
-    latest.restored === null ? !latest.isWithdrawal && !latest.isFound : lastingRestore(latest, now) !== null;
+    latest.restored === null ? !latest.isWithdrawal && !latest.isFound : restoreInEffect(latest, now) !== null;
   return (
     isSettled &&
     latest.brokenAt === null &&
@@ -194,7 +194,7 @@ export function editIn({ live: { text }, latest, candidate }: Situation): Edit |
 
 /** @param isNew whether this run has published the publication */
 export function outcomeOf(
-  { restore, refusal }: Pick<Keep, 'restore' | 'refusal'>,
+  { restore, refusal }: Pick<KeepDecision, 'restore' | 'refusal'>,
   publication: Publication,
   isNew: boolean,
 ): RunOutcome {

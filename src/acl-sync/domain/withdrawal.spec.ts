@@ -7,13 +7,13 @@ import { effective } from '../../trino-rules/model/effective-snapshot.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { withdrawal } from './withdrawal.js';
+import { withdrawnSnapshot } from './withdrawal.js';
 
 describe('a withdrawal', () => {
   it('gives no access that the previous or the explained snapshot does not give', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
-        const reduced = compile(withdrawal(effective(changed.previous), explained(changed))).document;
+        const reduced = compile(withdrawnSnapshot(effective(changed.previous), explained(changed))).document;
         const more = [effective(changed.previous), explained(changed)].map((snapshot) => compile(snapshot).document);
         for (const document of more) expect(compareAccess(document, reduced)).toMatchObject({ gained: [] });
       }),
@@ -44,7 +44,7 @@ describe('a withdrawal', () => {
       fc.property(settings, settings, (...both) => {
         const [previous, next] = both.map((each) => ({ ...given, settings: { ...given.settings, ...each } }));
         if (previous === undefined || next === undefined) throw new Error('two snapshots');
-        const reduced = compile(withdrawal(previous, next)).document;
+        const reduced = compile(withdrawnSnapshot(previous, next)).document;
         for (const snapshot of [previous, next])
           expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
       }),
@@ -57,7 +57,7 @@ describe('a withdrawal', () => {
     const story = () => aSnapshot().user('ana').engine('board').may('IMPERSONATE', everyone).group('bots', [], ['etl']);
     const relay = story().engine('relay').may('IMPERSONATE', everyone);
     const actedAs = (previous: Snapshot, next: Snapshot) =>
-      compile(withdrawal(previous, next)).document.impersonation.map(({ new_user }) => new_user);
+      compile(withdrawnSnapshot(previous, next)).document.impersonation.map(({ new_user }) => new_user);
 
     const grown = story().group('more', [], ['new', 'relay']).snapshot();
     expect(actedAs(story().snapshot(), grown)).toEqual(['ana|etl']);
@@ -73,7 +73,7 @@ describe('a withdrawal', () => {
       [previous, next],
       [next, previous],
     ] as const) {
-      const { policies } = withdrawal(before, after);
+      const { policies } = withdrawnSnapshot(before, after);
       const ofColumns = policies.filter(({ kind }) => kind !== 'deny');
       expect(ofColumns).toMatchObject([{ kind: 'column_mask' }, { kind: 'column_mask' }, { kind: 'hidden_column' }]);
     }
@@ -89,7 +89,7 @@ describe('a withdrawal', () => {
       [previous, next],
       [next, previous],
     ] as const) {
-      const reduced = compile(withdrawal(was, is)).document;
+      const reduced = compile(withdrawnSnapshot(was, is)).document;
       for (const snapshot of [was, is])
         expect(compareAccess(compile(snapshot).document, reduced)).toMatchObject({ gained: [] });
     }
@@ -109,7 +109,7 @@ describe('a withdrawal', () => {
       groups: previous.groups.map((group) => ({ ...group, members: group.id === 1 ? [1, 5] : [3, 5] })),
     };
 
-    const { groups, policies } = withdrawal(previous, explained);
+    const { groups, policies } = withdrawnSnapshot(previous, explained);
     const [ofUser, ...ofGroups] = policies;
 
     expect(ofUser).toMatchObject({ principal: { type: 'user', id: 1 }, resource: { catalog: 'web' } });
@@ -137,7 +137,7 @@ describe('a withdrawal', () => {
       for (let i = 0; i < count; i++) builder.group(`team${i}`, [member], engines);
       return builder.everyone().may('SELECT', 'sales').snapshot();
     };
-    const { groups, grants } = withdrawal(story('ana', []), story('bo', ['etl']));
+    const { groups, grants } = withdrawnSnapshot(story('ana', []), story('bo', ['etl']));
     expect(new Set(groups.map(({ id }) => id)).size).toBe(3 * count + 1);
     const everyone = groups.find(({ name }) => name.startsWith('everyone'));
     expect(grants).toMatchObject([{ principal: { type: 'group', id: everyone?.id } }]);
@@ -149,7 +149,7 @@ describe('a withdrawal', () => {
       fc.property(anyRecordedChanges('taking'), (changed) => {
         const [previous, next] = [effective(changed.previous), explained(changed)];
         fc.pre(!isDeniedOnEveryone(next) || knownNames(previous) === knownNames(next));
-        expect(compile(withdrawal(previous, next)).text).toBe(compile(next).text);
+        expect(compile(withdrawnSnapshot(previous, next)).text).toBe(compile(next).text);
       }),
     );
   });
@@ -159,7 +159,7 @@ describe('a withdrawal', () => {
     const denied = (builder: ReturnType<typeof story>) => builder.everyone().mayNot(OF_EVERYONE).snapshot();
     const [previous, next] = [denied(story().engine('etl').may('SELECT', 'lake')), denied(story())];
 
-    const { queries } = compile(withdrawal(previous, next)).document;
+    const { queries } = compile(withdrawnSnapshot(previous, next)).document;
     expect(queries[0]).toEqual({ user: 'bob', queryOwner: 'bob|etl', allow: [] });
   });
 });

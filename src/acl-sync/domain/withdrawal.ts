@@ -18,17 +18,17 @@ import { joinById } from './explained-snapshot.js';
  * The previous snapshot without access that changes took away: grants, memberships, active users and settings that are in both snapshots,
  * and policies that are in either. It gives only access that both give, so it may be published while the candidate is refused.
  */
-export function withdrawal(previous: Snapshot, explained: Snapshot): Snapshot {
+export function withdrawnSnapshot(previous: Snapshot, explained: Snapshot): Snapshot {
   // A renamed user is left out: the new name had no access before, and the former name has none now.
   const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
   const nodes = new PrincipalNodes(previous, explained, groups.nextId);
   const grants = joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
     before && after && sameDetails(grantDetails(before), grantDetails(after))
-      ? [nodes.grantOf(groups.grantOf(after))]
+      ? [nodes.rewriteGrant(groups.rewriteGrant(after))]
       : [],
   );
-  const denied = policies(previous, explained, groups).flatMap((policy) => nodes.policiesOf(policy));
+  const denied = policies(previous, explained, groups).flatMap((policy) => nodes.rewritePolicy(policy));
   return {
     users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
     groups: [...groups.all(), ...nodes.groups()],
@@ -100,7 +100,7 @@ class ChangedGroups {
     return [...this.both, ...copies, ...(this.everyone === null ? [] : [this.everyone])];
   }
 
-  grantOf(grant: SnapshotGrant): SnapshotGrant {
+  rewriteGrant(grant: SnapshotGrant): SnapshotGrant {
     if (grant.principal.type !== 'everyone' || this.everyone === null) return grant;
     return { ...grant, principal: { type: 'group', id: this.everyone.id } };
   }
@@ -232,7 +232,7 @@ class PrincipalNodes {
     this.ids = new Map(explained.users.map(({ id, name }) => [name, id]));
   }
 
-  grantOf<T extends SnapshotGrant>(grant: T): T {
+  rewriteGrant<T extends SnapshotGrant>(grant: T): T {
     const { as, queries } = grant.resource;
     if (as !== undefined)
       return { ...grant, resource: { as: this.group(grant.resource, this.inBoth(as, actingTargets)) } };
@@ -241,7 +241,7 @@ class PrincipalNodes {
   }
 
   /** A principal that is in one snapshot only gets its own deny, because putting it into a group would make it one of everyone. */
-  policiesOf(policy: SnapshotPolicy): SnapshotPolicy[] {
+  rewritePolicy(policy: SnapshotPolicy): SnapshotPolicy[] {
     const { queries } = policy.resource;
     if (policy.kind !== 'deny' || queries === undefined) return [policy];
     const either = new Set(this.both.flatMap((principals) => ownersOf(principals, queries).map(({ name }) => name)));

@@ -49,7 +49,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
   override async checkAccess(signal: AbortSignal): Promise<TargetAccess> {
     const allowed = await Promise.all(VERBS.map((verb) => this.allows(verb, signal)));
     const missing = VERBS.filter((_, at) => !allowed[at]);
-    if (missing.length > 0) return { kind: 'denied', missing, identity: await this.identity(signal) };
+    if (missing.length > 0) return { kind: 'denied', missing, identity: await this.readIdentity(signal) };
     const { immutable } = await this.readMap(signal);
     if (immutable) throw new RulesTargetUnavailable('immutable', `${this.name} is immutable`);
     return { kind: 'granted' };
@@ -70,27 +70,27 @@ export class ConfigMapRulesTarget extends RulesTarget {
     };
     const answer = await this.api.mergePatch(`${this.path}?fieldManager=grantline`, patch, signal);
     if (answer.status === 200) {
-      this.confirm(answer, next);
+      this.confirmStored(answer, next);
       return;
     }
     const refusal = parseRefusal(answer.body);
     if (answer.status === 409 || refusal.causes.some(({ field }) => field === 'metadata.uid'))
       throw new RulesTargetMoved();
-    throw this.unavailable(answer, refusal);
+    throw this.unavailableError(answer, refusal);
   }
 
   /** Checks that the text was stored: a proxy can also answer 200, and an admission webhook can change a patch. */
-  private confirm(answer: KubernetesAnswer, { text }: NextRules): void {
+  private confirmStored(answer: KubernetesAnswer, { text }: NextRules): void {
     const map = parseConfigMap(answer.body);
     if (map === null || rulesOf(map).text !== text)
-      throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
+      throw this.unavailableError(answer, { reason: 'NoConfigMap', causes: [] });
   }
 
   private async readMap(signal: AbortSignal): Promise<ConfigMap> {
     const answer = await this.api.get(this.path, signal);
-    if (answer.status !== 200) throw this.unavailable(answer, parseRefusal(answer.body));
+    if (answer.status !== 200) throw this.unavailableError(answer, parseRefusal(answer.body));
     const map = parseConfigMap(answer.body);
-    if (map === null) throw this.unavailable(answer, { reason: 'NoConfigMap', causes: [] });
+    if (map === null) throw this.unavailableError(answer, { reason: 'NoConfigMap', causes: [] });
     return map;
   }
 
@@ -109,7 +109,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     return memberOf(memberOf(body, 'status'), 'allowed') !== false;
   }
 
-  private async identity(signal: AbortSignal): Promise<string | null> {
+  private async readIdentity(signal: AbortSignal): Promise<string | null> {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const { body } = await this.api.create(SELF_REVIEWS, review, signal);
     const name = memberOf(memberOf(memberOf(body, 'status'), 'userInfo'), 'username');
@@ -128,7 +128,7 @@ export class ConfigMapRulesTarget extends RulesTarget {
     return { data: { [FORMER]: null }, binaryData: { [FORMER]: kept.toString('base64') } };
   }
 
-  private unavailable(answer: KubernetesAnswer, refusal: Refusal): RulesTargetUnavailable {
+  private unavailableError(answer: KubernetesAnswer, refusal: Refusal): RulesTargetUnavailable {
     const causes = refusal.causes.map(({ reason, field }) => `${reason} on ${field}`).join(', ');
     return new RulesTargetUnavailable(
       failureOf(answer.status, refusal),

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { jsonOrNull } from '../../kernel/json-reader.js';
-import { inTurn } from '../../kernel/promises.js';
+import { serialRunner } from '../../kernel/promises.js';
 import { codeOf } from '../../platform/files/plain-file.js';
 import { replaceFile } from '../../platform/files/whole-file.js';
 import {
@@ -28,7 +28,7 @@ export class FileRulesTarget extends RulesTarget {
   override readonly name: string;
   override readonly limitBytes = null;
   private readonly directory: string;
-  private readonly writeInTurn = inTurn();
+  private readonly writeInTurn = serialRunner();
 
   /** @param mode the permissions of the files. */
   constructor(
@@ -41,16 +41,16 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   override async read(): Promise<LiveRules> {
-    const [bytes, annotations] = await this.orUnavailable(async () => [
-      await this.bytes('rules.json'),
-      await this.bytes(ANNOTATIONS),
+    const [bytes, annotations] = await this.catchUnavailable(async () => [
+      await this.readBytes('rules.json'),
+      await this.readBytes(ANNOTATIONS),
     ]);
     return { text: bytes?.toString('utf8') ?? null, ...writtenOf(objectOf(annotations)), revision: revisionOf(bytes) };
   }
 
   override async checkAccess(): Promise<TargetAccess> {
     await this.read();
-    return this.orUnavailable(async () => {
+    return this.catchUnavailable(async () => {
       const folder = await existingAncestor(this.directory);
       try {
         await access(folder, constants.W_OK | constants.X_OK);
@@ -63,11 +63,11 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   override publish(next: NextRules, live: LiveRules): Promise<void> {
-    return this.writeInTurn(() => this.orUnavailable(() => this.replace(next, live)));
+    return this.writeInTurn(() => this.catchUnavailable(() => this.replace(next, live)));
   }
 
   private async replace(next: NextRules, live: LiveRules): Promise<void> {
-    const former = await this.bytes('rules.json');
+    const former = await this.readBytes('rules.json');
     if (revisionOf(former) !== live.revision) throw new RulesTargetMoved();
     await mkdir(this.directory, { recursive: true });
     const rules = Buffer.from(next.text);
@@ -83,7 +83,7 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   /** Reads a file as bytes, because an edit by hand may not be UTF-8 and its backup must not change it. */
-  private async bytes(name: string): Promise<Buffer | null> {
+  private async readBytes(name: string): Promise<Buffer | null> {
     try {
       // A link is not followed: the backup would expose its target to all readers. A pipe without a writer must not block.
       const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
@@ -99,7 +99,7 @@ export class FileRulesTarget extends RulesTarget {
     }
   }
 
-  private async orUnavailable<T>(work: () => Promise<T>): Promise<T> {
+  private async catchUnavailable<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (failure) {

@@ -75,7 +75,7 @@ export class KubernetesApi {
   private async call(request: KubernetesRequest, signal: AbortSignal): Promise<KubernetesAnswer> {
     const repeated: Record<Trouble, number> = { busy: 0, broken: 0, silent: 0, unauthorized: 0 };
     for (;;) {
-      const response = await this.once(request, signal);
+      const response = await this.sendOnce(request, signal);
       const trouble = troubleOf(response);
       if (trouble === null || repeated[trouble] === REPEATS[trouble]) return answerOf(response);
       repeated[trouble] += 1;
@@ -87,9 +87,9 @@ export class KubernetesApi {
     }
   }
 
-  private async once(request: KubernetesRequest, signal: AbortSignal): Promise<Reply | NoAnswer> {
+  private async sendOnce(request: KubernetesRequest, signal: AbortSignal): Promise<Reply | NoAnswer> {
     const { path, type, ...asked } = request;
-    const token = await this.token();
+    const token = await this.readToken();
     const headers = {
       Authorization: `Bearer ${token}`,
       Accept: 'application/json',
@@ -97,7 +97,7 @@ export class KubernetesApi {
     };
     const url = this.settings.apiUrl.replace(/\/$/, '') + path;
     try {
-      return await this.exchange.ask({ ...asked, url, headers, timeout: this.callMs, signal });
+      return await this.exchange.send({ ...asked, url, headers, timeout: this.callMs, signal });
     } catch (failure) {
       if (signal.aborted) throw outOfTime();
       if (failure instanceof UnreadableAuthorities) throw misconfigured(`${failure.message} cannot be read`);
@@ -107,7 +107,7 @@ export class KubernetesApi {
     }
   }
 
-  private async token(): Promise<string> {
+  private async readToken(): Promise<string> {
     const { tokenFile } = this.settings;
     const token = await readFile(tokenFile, 'utf8').catch(() => {
       throw misconfigured(`${tokenFile} cannot be read`);

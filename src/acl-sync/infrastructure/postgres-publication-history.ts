@@ -184,12 +184,12 @@ export class PostgresPublicationHistory extends PublicationHistory {
     );
     const [names, parameters, values] = insertion(draftRow(draft));
     const insert = `INSERT INTO acl_publications (state, is_reported, ${names}) VALUES ('begun', false, ${parameters}) RETURNING version`;
-    return (await this.session.one<{ version: number }>(insert, values)).version;
+    return (await this.session.oneRow<{ version: number }>(insert, values)).version;
   }
 
   override async newest(): Promise<number> {
     const select = 'SELECT coalesce(max(version), 0) AS newest FROM acl_publications';
-    return (await this.session.one<{ newest: number }>(select)).newest;
+    return (await this.session.oneRow<{ newest: number }>(select)).newest;
   }
 
   override async confirm(version: number, at: Date): Promise<Publication> {
@@ -201,11 +201,11 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async latest(): Promise<Publication | null> {
-    return this.whole('ORDER BY p.version DESC LIMIT 1');
+    return this.findWhole('ORDER BY p.version DESC LIMIT 1');
   }
 
   override baseline(): Promise<Baseline | null> {
-    return this.session.first<Baseline>(
+    return this.session.firstRow<Baseline>(
       `SELECT p.text, p.hash, p.snapshot, p.snapshot_at AS at, p.trail_position AS position, p.compiler,
               p.is_found AS "isFound",
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
@@ -222,27 +222,27 @@ export class PostgresPublicationHistory extends PublicationHistory {
   }
 
   override async find(version: number): Promise<Publication | null> {
-    return this.whole('AND p.version = $1', [version]);
+    return this.findWhole('AND p.version = $1', [version]);
   }
 
-  private async whole(which: string, values?: number[]): Promise<Publication | null> {
-    const row = await this.session.first<Row<Publication>>(`SELECT ${WHOLE} ${PUBLISHED} ${which}`, values);
+  private async findWhole(which: string, values?: number[]): Promise<Publication | null> {
+    const row = await this.session.firstRow<Row<Publication>>(`SELECT ${WHOLE} ${PUBLISHED} ${which}`, values);
     return row && withMoment(row);
   }
 
   override async list({ limit, after }: HistoryPage): Promise<Page<PublicationSummary>> {
-    return pageOf(await this.versions(after, limit), limit, keyOfEntry);
+    return pageOf(await this.listVersions(after, limit), limit, keyOfEntry);
   }
 
   override async listWithRuns({ limit, after }: HistoryPage): Promise<Page<PublicationSummary | PastRun>> {
     const place = [after?.version ?? null, after?.run ?? null];
     const runs = await this.session.query<PastRun>(PAST_RUNS, [...place, limit + 1]);
-    const entries = [...(await this.versions(after, limit)), ...runs].sort(compareHistory);
+    const entries = [...(await this.listVersions(after, limit)), ...runs].sort(compareHistory);
     return pageOf(entries, limit, keyOfEntry);
   }
 
   /** Versions below a position, one more than the page holds. */
-  private async versions(below: HistoryPosition | null, limit: number): Promise<PublicationSummary[]> {
+  private async listVersions(below: HistoryPosition | null, limit: number): Promise<PublicationSummary[]> {
     const rows = await this.session.query<Row<PublicationSummary>>(
       `SELECT ${LISTED} ${PUBLISHED} AND ($1::integer IS NULL OR (p.version, 0) < ($1, $2::bigint)) ORDER BY p.version DESC LIMIT $3`,
       [below?.version ?? null, below?.run ?? null, limit + 1],
@@ -266,7 +266,7 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async isBroken(hash: string): Promise<boolean> {
     const broken = 'SELECT FROM acl_publications WHERE hash = $1 AND broken_at IS NOT NULL LIMIT 1';
-    return (await this.session.first(broken, [hash])) !== null;
+    return (await this.session.firstRow(broken, [hash])) !== null;
   }
 
   override async endRestore(version: number, how: RestoreEnd): Promise<void> {
@@ -309,12 +309,12 @@ export class PostgresPublicationHistory extends PublicationHistory {
   override async removePast(before: Date, versions: number): Promise<number> {
     await this.session.query(REMOVE_PAST_RUNS, [before]);
     const remove = `SELECT remove_past_publications(array(${PAST_VERSIONS})) AS removed`;
-    return (await this.session.one<{ removed: number }>(remove, [before, versions])).removed;
+    return (await this.session.oneRow<{ removed: number }>(remove, [before, versions])).removed;
   }
 
   override async summary(): Promise<RunSummary> {
-    const last = await this.session.first<RunRow>(LAST_RUN);
-    const since = await this.session.one<Pick<RunSummary, 'lastSuccessAt' | 'refusedSince' | 'failedSince'>>(
+    const last = await this.session.firstRow<RunRow>(LAST_RUN);
+    const since = await this.session.oneRow<Pick<RunSummary, 'lastSuccessAt' | 'refusedSince' | 'failedSince'>>(
       `WITH success AS NOT MATERIALIZED (SELECT id, at, is_restore FROM acl_runs WHERE outcome IN ('applied', 'no_change'))
        SELECT (SELECT at FROM success ORDER BY id DESC LIMIT 1) AS "lastSuccessAt",
               (SELECT min(at) FROM acl_runs WHERE outcome = 'refused' AND NOT is_restore
@@ -322,10 +322,10 @@ export class PostgresPublicationHistory extends PublicationHistory {
               (SELECT min(at) FROM acl_runs WHERE outcome = 'failed'
                  AND id > coalesce((SELECT max(id) FROM acl_runs WHERE outcome <> 'failed'), 0)) AS "failedSince"`,
     );
-    const live = await this.session.first<NonNullable<RunSummary['live']>>(
+    const live = await this.session.firstRow<NonNullable<RunSummary['live']>>(
       `SELECT hash, live_at AS "confirmedAt" FROM acl_publications WHERE live_at IS NOT NULL ORDER BY version DESC LIMIT 1`,
     );
-    const databaseBehind = await this.session.first<NonNullable<RunSummary['databaseBehind']>>(
+    const databaseBehind = await this.session.firstRow<NonNullable<RunSummary['databaseBehind']>>(
       `SELECT version, hash, published_at AS "foundAt" FROM acl_publications
         WHERE version = (SELECT max(version) FROM acl_publications WHERE is_found) AND version = (${BASELINE})`,
     );

@@ -42,7 +42,7 @@ export class PostgresSyncLock extends SyncLock {
     await client.connect();
     try {
       await client.query(BEGIN);
-      if (!(await this.acquired(client, lockTimeoutMs))) return { kind: 'busy' };
+      if (!(await this.tryAcquire(client, lockTimeoutMs))) return { kind: 'busy' };
       return { kind: 'held', result: await work({ confirm: () => confirm(client) }) };
     } finally {
       await client.query('ROLLBACK').catch(() => undefined);
@@ -50,7 +50,7 @@ export class PostgresSyncLock extends SyncLock {
     }
   }
 
-  private async acquired(client: Client, lockTimeoutMs: number): Promise<boolean> {
+  private async tryAcquire(client: Client, lockTimeoutMs: number): Promise<boolean> {
     if (lockTimeoutMs === 0) {
       const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [LOCK]);
       return rows[0]?.held === true;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import { AdmissionProof, type AdmissionVerdict } from '../../grants/domain/admission-ports.js';
-import { inTurn } from '../../kernel/promises.js';
+import { serialRunner } from '../../kernel/promises.js';
 import type { Log } from '../../platform/log/log.js';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
@@ -16,7 +16,7 @@ import type { Candidate, Preparation } from '../domain/candidate.js';
 import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
 import { type CompiledText, PreparationExceeded, RulesPreparer } from '../domain/run-ports.js';
 
-export type Task =
+export type PreparationTask =
   | { kind: 'prepare'; preparation: Preparation }
   | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
   | { kind: 'compile'; snapshot: Snapshot; limit: number | null }
@@ -24,7 +24,7 @@ export type Task =
   | { kind: 'prove'; snapshot: Snapshot; former: Snapshot | null }
   | { kind: 'load' };
 
-export type Answer<T> = { result: T } | { thrown: string };
+export type PreparationAnswer<T> = { result: T } | { thrown: string };
 
 /** The built program: the child process cannot load TypeScript, and tests run from source. */
 const PROGRAM = new URL('../../../dist/preparation.js', import.meta.url);
@@ -60,7 +60,7 @@ class PreparationProcess {
    * @param milliseconds for the task, plus loading the program for the first one
    * @throws PreparationExceeded; Error with the message of the program's error
    */
-  async run<T>(task: Task, milliseconds: number): Promise<T> {
+  async run<T>(task: PreparationTask, milliseconds: number): Promise<T> {
     const { child } = this;
     const listening = new AbortController();
     const { signal } = listening;
@@ -77,7 +77,7 @@ class PreparationProcess {
     const answered = async (): Promise<T> => {
       // Sent first: a child that could not be started throws here, and no answer arrives before the next turn of the event loop.
       child.send(task);
-      const [message] = (await once(child, 'message', { signal })) as [Answer<T>];
+      const [message] = (await once(child, 'message', { signal })) as [PreparationAnswer<T>];
       if ('thrown' in message) throw new Error(message.thrown);
       return message.result;
     };
@@ -172,12 +172,16 @@ export class SeparateRulesPreparer extends RulesPreparer {
     return this.runInProcess({ kind: 'withdraw', preparation, order });
   }
 
-  private runInProcess<T>(task: Task): Promise<T> {
+  private runInProcess<T>(task: PreparationTask): Promise<T> {
     return inOwnProcess<T>(task, this.limits, this.program);
   }
 }
 
-async function inOwnProcess<T>(task: Task, { milliseconds, heapMebibytes }: typeof LIMITS, program?: URL): Promise<T> {
+async function inOwnProcess<T>(
+  task: PreparationTask,
+  { milliseconds, heapMebibytes }: typeof LIMITS,
+  program?: URL,
+): Promise<T> {
   const process = new PreparationProcess(heapMebibytes, program);
   try {
     return await process.run<T>(task, milliseconds);
@@ -197,8 +201,8 @@ const LEFT_TO_THE_RUN: AdmissionVerdict = { refusal: null, verdicts: [] };
 /** Keeps one process, because loading the compiler takes longer than most proofs. Proofs over a limit are left to the run. */
 export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
   private process: PreparationProcess | null = null;
-  private readonly proveInTurn = inTurn();
-  private readonly judgeInTurn = inTurn();
+  private readonly proveInTurn = serialRunner();
+  private readonly judgeInTurn = serialRunner();
   private waiting = 0;
 
   constructor(
@@ -215,52 +219,54 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     if (work > this.limits.work || this.waiting >= this.limits.waiting) return LEFT_TO_THE_RUN;
     this.waiting += 1;
     try {
-      return await this.proveInTurn(() => this.proved(snapshot, former));
+      return await this.proveInTurn(() => this.prove(snapshot, former));
     } finally {
       this.waiting -= 1;
     }
   }
 
   /** In a process of its own, one after the other, so that writes are admitted meanwhile. Never rejects. */
-  override verdicts(snapshot: Snapshot): Promise<AdmissionVerdict> {
+  override judgeGuarantees(snapshot: Snapshot): Promise<AdmissionVerdict> {
     return this.judgeInTurn(async () => {
       const task = { kind: 'prove', snapshot, former: null } as const;
       try {
         return await inOwnProcess<AdmissionVerdict>(task, LIMITS, this.program);
       } catch (error) {
-        return error instanceof PreparationExceeded ? { refusal: error.message, verdicts: [] } : this.uncompiled(error);
+        return error instanceof PreparationExceeded
+          ? { refusal: error.message, verdicts: [] }
+          : this.verdictOnFailure(error);
       }
     });
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.proveInTurn(() => this.discard()), this.judgeInTurn(() => Promise.resolve())]);
+    await Promise.all([this.proveInTurn(() => this.endProcess()), this.judgeInTurn(() => Promise.resolve())]);
   }
 
   /** Never rejects. */
-  private async proved(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
-    const process = await this.ready();
+  private async prove(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
+    const process = await this.readyProcess();
     if (process === null) return LEFT_TO_THE_RUN;
     try {
       return await process.run<AdmissionVerdict>({ kind: 'prove', snapshot, former }, this.limits.milliseconds);
     } catch (error) {
-      await this.discard();
+      await this.endProcess();
       if (error instanceof PreparationExceeded) {
         this.log.warn('admission proof skipped: over its limits', { reason: error.message });
         return LEFT_TO_THE_RUN;
       }
-      return this.uncompiled(error);
+      return this.verdictOnFailure(error);
     }
   }
 
-  private uncompiled(error: unknown): AdmissionVerdict {
+  private verdictOnFailure(error: unknown): AdmissionVerdict {
     this.log.error('admission proof failed: rules could not be compiled', { err: error });
     const refusal = 'the rules that follow from this change cannot be compiled; the log has the reason';
     return { refusal, verdicts: [] };
   }
 
   /** A process that has loaded its program. Null: none could be started, for which no change is refused. */
-  private async ready(): Promise<PreparationProcess | null> {
+  private async readyProcess(): Promise<PreparationProcess | null> {
     if (this.process !== null) return this.process;
     const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
     this.process = process;
@@ -268,13 +274,13 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
       await process.run({ kind: 'load' }, this.limits.loadMilliseconds);
       return process;
     } catch (error) {
-      await this.discard();
+      await this.endProcess();
       this.log.warn('admission proof skipped: no process for it', { err: error });
       return null;
     }
   }
 
-  private async discard(): Promise<void> {
+  private async endProcess(): Promise<void> {
     const { process } = this;
     this.process = null;
     await process?.end();

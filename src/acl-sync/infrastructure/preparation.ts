@@ -4,15 +4,15 @@ import { admissionVerdict, compileFor, prepare } from '../domain/candidate.js';
 import { prepareWithdrawal } from '../domain/prepared-withdrawal.js';
 import type { CompiledText } from '../domain/run-ports.js';
 import { documentOf } from '../domain/unexplained-change.js';
-import { type Answer, compilerDigest, type Task } from './preparation-process.js';
+import { type PreparationAnswer, compilerDigest, type PreparationTask } from './preparation-process.js';
 
 const COMPILER = compilerDigest();
 
 // Entry point of the child process, which ends when its channel to the service closes.
-process.on('message', (task: Task) => process.send?.(answered(task)));
+process.on('message', (task: PreparationTask) => process.send?.(answered(task)));
 process.on('disconnect', () => process.exit());
 
-function answered(task: Task): Answer<unknown> {
+function answered(task: PreparationTask): PreparationAnswer<unknown> {
   try {
     return { result: answer(task) };
   } catch (error) {
@@ -20,7 +20,7 @@ function answered(task: Task): Answer<unknown> {
   }
 }
 
-function answer(task: Task) {
+function answer(task: PreparationTask) {
   switch (task.kind) {
     case 'prepare':
       return prepare(task.preparation, COMPILER);

@@ -139,7 +139,7 @@ export abstract class AuditStore {
   abstract page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]>;
   abstract position(): Promise<TrailPosition>;
   /** All events of these kinds since the position, and perhaps a few before it; the oldest first. */
-  abstract since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]>;
+  abstract eventsSince(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]>;
   /** Removes events older than this. @returns their number */
-  abstract removePast(retentionDays: number): Promise<number>;
+  abstract removeExpired(retentionDays: number): Promise<number>;
 }

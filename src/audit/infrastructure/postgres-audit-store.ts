@@ -65,14 +65,14 @@ export class PostgresAuditStore extends AuditStore {
   }
 
   override async position(): Promise<TrailPosition> {
-    const { position } = await this.session.one<{ position: TrailPosition }>(
+    const { position } = await this.session.oneRow<{ position: TrailPosition }>(
       `SELECT concat((SELECT coalesce(max(id), 0) FROM audit_events), ':', pg_snapshot_xmin(pg_current_snapshot())) AS position`,
     );
     return position;
   }
 
   /** Events with newer ids, and older ones of transactions that may still have been open. (A restored copy numbers transactions anew.) */
-  override since(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
+  override eventsSince(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
     const [id, oldest] = from.split(':');
     return this.session.query<AuditEvent>(
       `${SELECT_EVENTS} WHERE e.event = ANY ($1) AND (e.id > $2 OR e.written_by >= $3) ORDER BY e.id`,
@@ -80,10 +80,11 @@ export class PostgresAuditStore extends AuditStore {
     );
   }
 
-  override async removePast(retentionDays: number): Promise<number> {
-    const { removed } = await this.session.one<{ removed: string }>('SELECT remove_past_audit_events($1) AS removed', [
-      retentionDays,
-    ]);
+  override async removeExpired(retentionDays: number): Promise<number> {
+    const { removed } = await this.session.oneRow<{ removed: string }>(
+      'SELECT remove_past_audit_events($1) AS removed',
+      [retentionDays],
+    );
     return Number(removed);
   }
 }

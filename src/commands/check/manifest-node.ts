@@ -73,17 +73,17 @@ export interface ManifestEntry {
   value: ManifestNode;
 }
 
-export function ofJson(node: JsonNode, file: string): ManifestNode {
+export function nodeOfJson(node: JsonNode, file: string): ManifestNode {
   const { at } = node;
   switch (node.kind) {
     case 'object':
       return {
         kind: 'map',
         at,
-        entries: () => node.members.map((member) => ({ ...member, value: ofJson(member.value, file) })),
+        entries: () => node.members.map((member) => ({ ...member, value: nodeOfJson(member.value, file) })),
       };
     case 'array':
-      return { kind: 'list', at, items: () => node.items.map((item) => ofJson(item, file)) };
+      return { kind: 'list', at, items: () => node.items.map((item) => nodeOfJson(item, file)) };
     case 'string':
       return { kind: 'text', at, value: embeddedText(node.value, file, at + 1, 'escaped') };
     case 'number':

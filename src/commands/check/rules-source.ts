@@ -2,7 +2,7 @@ import { readJson } from '../../kernel/json-reader.js';
 import { SECTION_NAMES } from '../../rules-files/check/engine-format.js';
 import type { PlacedFinding } from '../../rules-files/check/checks.js';
 import { YAML_MAX_BYTES } from '../files.js';
-import { type EmbeddedText, ofJson } from './manifest-node.js';
+import { type EmbeddedText, nodeOfJson } from './manifest-node.js';
 import { type ManifestReading, readManifests } from './manifest.js';
 import { sizeFindings } from './config-map.js';
 
@@ -33,7 +33,7 @@ async function readJsonSource(text: string): Promise<ManifestReading> {
   if (root.kind !== 'object' || !root.members.some(({ key }) => key === 'kind' || key === 'apiVersion'))
     return bare(text);
   const { readDocuments } = await import('./yaml-source.js');
-  const { rules, findings } = readManifests([ofJson(root, text)], readDocuments);
+  const { rules, findings } = readManifests([nodeOfJson(root, text)], readDocuments);
   const syntax = faults.map(({ message, at }): PlacedFinding => ({ code: 'manifest-syntax', message, at }));
   return { rules, findings: [...syntax, ...findings] };
 }

@@ -33,7 +33,7 @@ export function readDocuments(source: EmbeddedText): ReturnType<ReadInner> {
   );
   const read = documents.map((document) => ({ document, values: new YamlValues(document, source) }));
   const roots = read.flatMap(({ document, values }) =>
-    document.contents === null ? [] : [values.read(document.contents)],
+    document.contents === null ? [] : [values.readNode(document.contents)],
   );
   return { roots, findings: () => [...syntax, ...read.flatMap(({ values }) => values.faults)] };
 }
@@ -61,29 +61,29 @@ class YamlValues {
         }
         const target = anchors.get(node.source);
         if (target !== undefined) this.targets.set(node, target);
-        else this.refuse(`the alias *${node.source} has no anchor before it`, node);
+        else this.addFault(`the alias *${node.source} has no anchor before it`, node);
       },
     });
   }
 
-  read(node: unknown): ManifestNode {
+  readNode(node: unknown): ManifestNode {
     if (isAlias(node)) return this.expand(node);
     if (isMap(node)) {
       return {
         kind: 'map',
-        at: this.place(node),
+        at: this.offsetOf(node),
         entries: () =>
           node.items.map(({ key, value }) => ({
             key: isScalar(key) ? String(key.value) : '',
-            at: this.place(isScalar(key) ? key : node),
-            value: this.read(value),
+            at: this.offsetOf(isScalar(key) ? key : node),
+            value: this.readNode(value),
           })),
       };
     }
     if (isSeq(node))
-      return { kind: 'list', at: this.place(node), items: () => node.items.map((item) => this.read(item)) };
+      return { kind: 'list', at: this.offsetOf(node), items: () => node.items.map((item) => this.readNode(item)) };
     if (!isScalar(node)) return { kind: 'other', at: 0, value: null };
-    const at = this.place(node);
+    const at = this.offsetOf(node);
     if (typeof node.value !== 'string') return { kind: 'other', at, value: node.value };
     const style = STYLES[node.type ?? ''] ?? 'plain';
     const { source } = this;
@@ -95,18 +95,18 @@ class YamlValues {
     const target = this.targets.get(alias);
     if (target !== undefined && this.expansions < MAX_EXPANSIONS) {
       this.expansions += 1;
-      return this.read(target);
+      return this.readNode(target);
     }
-    if (this.expansions++ === MAX_EXPANSIONS) this.refuse('the aliases of this document multiply without end', alias);
-    return { kind: 'other', at: this.place(alias), value: null };
+    if (this.expansions++ === MAX_EXPANSIONS) this.addFault('the aliases of this document multiply without end', alias);
+    return { kind: 'other', at: this.offsetOf(alias), value: null };
   }
 
-  private place(node: Node): number {
+  private offsetOf(node: Node): number {
     return this.source.toFile(startOf(node));
   }
 
-  private refuse(message: string, node: Node): void {
-    this.faults.push({ code: 'manifest-syntax', message, at: this.place(node) });
+  private addFault(message: string, node: Node): void {
+    this.faults.push({ code: 'manifest-syntax', message, at: this.offsetOf(node) });
   }
 }
 

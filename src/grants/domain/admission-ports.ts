@@ -31,7 +31,7 @@ export abstract class SizeForecast {
 export interface AdmissionVerdict {
   /** Why a run would refuse the snapshot, guarantees aside; null: it would not, or the proof takes too long here and is left to the run. */
   refusal: string | null;
-  /** On the guarantees of the snapshot; empty where they could not be judged, or the proof takes too long. */
+  /** Verdicts on the guarantees of the snapshot; empty if they could not be judged in time. */
   verdicts: GuaranteeVerdict[];
 }
 
@@ -43,8 +43,8 @@ export abstract class AdmissionProof {
    * @param former the state before, whose breaches are no witnesses; null: all are
    */
   abstract judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict>;
-  /** On guarantees alone, however long it takes. Without verdicts, the refusal says why there are none. */
-  abstract verdicts(snapshot: Snapshot): Promise<AdmissionVerdict>;
+  /** Judges only the guarantees, without a time limit. If `verdicts` is empty, `refusal` has the reason. */
+  abstract judgeGuarantees(snapshot: Snapshot): Promise<AdmissionVerdict>;
 }
 
 /** A node, or the column of a name in all tables below it. */
@@ -74,5 +74,5 @@ export interface PublishedVersion {
 /** Port: the last published rules. `acl-sync` implements it with its history. */
 export abstract class PublishedRules {
   /** Null: nothing is published yet. */
-  abstract current(): Promise<PublishedVersion | null>;
+  abstract currentVersion(): Promise<PublishedVersion | null>;
 }

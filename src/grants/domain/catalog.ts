@@ -26,7 +26,7 @@ export interface EngineListing {
 }
 
 /** `none`: no engine is asked. `closed`: the engine shows nothing of this node to the caller. `unavailable`: it does not answer. */
-export type EngineSilence = 'none' | 'closed' | 'unavailable';
+export type NoListing = 'none' | 'closed' | 'unavailable';
 
 export interface Child extends NamedChild {
   level: Level;
@@ -38,7 +38,7 @@ export interface Children {
   items: Child[];
   /** Number of children that the engine lists on all pages; null: no listing. */
   total: number | null;
-  engine: EngineSilence | 'listed';
+  engine: NoListing | 'listed';
 }
 
 /** Asks for tables of any schema of a catalog by a part of their name. */
@@ -71,9 +71,9 @@ export abstract class EngineCatalog {
     request: ChildrenRequest,
     username: string | null,
     signal: AbortSignal,
-  ): Promise<EngineListing | EngineSilence>;
+  ): Promise<EngineListing | NoListing>;
 
-  abstract tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | EngineSilence>;
+  abstract tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | NoListing>;
 }
 
 /** The level of a node's children; null for a table, which has none. */
@@ -97,10 +97,10 @@ export function namedChildren(grants: readonly Node[], { under, q, after, limit 
 }
 
 /** Merges named children with those that the engine lists. Both begin after the same name and hold one more than the page. */
-export function pageOfChildren(
+export function mergeChildren(
   { under, limit }: ChildrenRequest,
   named: readonly NamedChild[],
-  listing: EngineListing | EngineSilence,
+  listing: EngineListing | NoListing,
 ): Children {
   const level = levelBelow(under);
   if (level === null) return { items: [], total: null, engine: 'none' };
@@ -117,10 +117,10 @@ export function pageOfChildren(
 }
 
 /** Merges named tables with those that the engine lists. An unlisted table is reported as missing only if the engine listed all. */
-export function foundTables(
+export function mergeTables(
   { limit }: TablesRequest,
   named: readonly NamedTable[],
-  listing: EngineTables | EngineSilence,
+  listing: EngineTables | NoListing,
 ): FoundTables {
   const listed = typeof listing === 'string' ? null : listing;
   const keyOf = ({ schema, name }: { schema: string; name: string }): string => `${schema}\0${name}`;

@@ -22,7 +22,7 @@ export interface DraftCheck {
 }
 
 /** A draft whose new rows have negative ids, below those of all recorded rows. */
-export function numbered({ grants, revoked, policies, deleted, joined, left }: DraftRequest): Draft {
+export function draftOfRequest({ grants, revoked, policies, deleted, joined, left }: DraftRequest): Draft {
   return {
     ...{ revoked, deleted, joined, left },
     grants: grants.map(({ principal, resource, privileges, expiresAt }, i) => ({

@@ -11,8 +11,8 @@ import type { Touched } from './snapshot-store.js';
 
 export const GUARANTEES_MOST = 500;
 
-/** Near every guarantee. */
-export const ANYTHING: Touched = { nodes: [{}, { catalog: SYSTEM }, { engine: true }], groups: [] };
+/** A change that can affect every guarantee. */
+export const TOUCHES_ALL: Touched = { nodes: [{}, { catalog: SYSTEM }, { engine: true }], groups: [] };
 
 export interface RecordedGuarantee {
   guarantee: Guarantee;
@@ -66,7 +66,7 @@ function reading<T>(
   throw new Refused('validation_failed', { errors });
 }
 
-/** Whether what is written can break or mend a guarantee: at a node near its scopes, or in its principals. */
+/** Whether a write can break or mend a guarantee: it touches a node near its scopes, or one of its principals. */
 export function isTouched(guarantee: Guarantee, { nodes, groups, mayJoinEveryone }: Touched): boolean {
   if (mayJoinEveryone === true && guarantee.principal.type === 'everyone') return true;
   if (principalsIn(guarantee).some((named) => named.type === 'group' && groups.includes(named.id))) return true;

@@ -1,4 +1,4 @@
-import { groupedBy } from '../../kernel/collections.js';
+import { groupBy } from '../../kernel/collections.js';
 import { foldedName } from '../../kernel/name.js';
 import type { Guarantee } from '../../trino-rules/model/guarantee.js';
 import { type Descriptions, type ExportedGroup, RowExport } from '../../trino-rules/model/snapshot-export.js';
@@ -132,11 +132,11 @@ function notIn<T>(some: ReadonlyMap<string, unknown>, others: ReadonlyMap<string
 
 /** Changes between two lists. Equal rows cancel out. A removed and an added row make one change if no other row has their identity. */
 function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair<T>[] {
-  const equal = new Map<string, Keyed<T>[]>(groupedBy(before, ({ text }) => text));
+  const equal = new Map<string, Keyed<T>[]>(groupBy(before, ({ text }) => text));
   const added = after.filter(({ text }) => equal.get(text)?.pop() === undefined);
   const removed = [...equal.values()].flat();
   const identityOf = ({ identity }: Keyed<T>): string => identity;
-  const [former, next] = [groupedBy(removed, identityOf), groupedBy(added, identityOf)];
+  const [former, next] = [groupBy(removed, identityOf), groupBy(added, identityOf)];
   const changed = new Set<T>();
   const written = added.map(({ row, identity }): Pair<T> => {
     const [single, ...others] = former.get(identity) ?? [];

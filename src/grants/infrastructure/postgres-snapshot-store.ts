@@ -173,12 +173,12 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 
   override async growth(since: Date): Promise<Growth> {
-    const { bytes, is_wide: isWide } = await this.session.one<{ bytes: number; is_wide: boolean }>(GROWTH, [since]);
+    const { bytes, is_wide: isWide } = await this.session.oneRow<{ bytes: number; is_wide: boolean }>(GROWTH, [since]);
     return { bytes, isWide };
   }
 
   override async nextExpiry(after: Date): Promise<Date | null> {
-    const { next } = await this.session.one<{ next: Date | null }>(
+    const { next } = await this.session.oneRow<{ next: Date | null }>(
       'SELECT min(expires_at) AS next FROM grants WHERE revoked_at IS NULL AND expires_at > $1',
       [after],
     );
@@ -190,7 +190,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
   }
 
   override readCommitted(touched: Touched, maxRows: number): Promise<Snapshot | null> {
-    return this.session.outside(() => this.readTouched(touched, maxRows));
+    return this.session.runOutside(() => this.readTouched(touched, maxRows));
   }
 
   override async readTouched({ nodes, groups, named = [] }: Touched, maxRows: number): Promise<Snapshot | null> {
@@ -198,7 +198,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
     if (nodes.length > maxRows) return null;
     const areas = nodes.map(areaOf).map(({ isNonData, catalog, schema }) => [isNonData, catalog, schema]);
     const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
-    const { count } = await this.session.one<{ count: number }>(TOUCHED_ROWS, [this.clock.now(), ...touched]);
+    const { count } = await this.session.oneRow<{ count: number }>(TOUCHED_ROWS, [this.clock.now(), ...touched]);
     const ids = (type: string) => named.flatMap((each) => (isRow(each) && each.type === type ? [each.id] : []));
     const further = [ids('user'), ids('group'), named.some(({ type }) => type === 'everyone')];
     return count > maxRows ? null : this.snapshot(TOUCHED_SNAPSHOT, [...touched, ...further]);
@@ -216,7 +216,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
   /** @param query gets the present time as $1, then `values` */
   private async snapshot(query: string, values: unknown[] = []): Promise<Snapshot> {
     const at = this.clock.now();
-    const lists = await this.session.one<Lists>(query, [at, ...values]);
+    const lists = await this.session.oneRow<Lists>(query, [at, ...values]);
     return {
       at,
       settings: snapshotSettings(this.settings),

@@ -22,11 +22,11 @@ import type { HealthRegistry } from '../../platform/operations/health.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import type { Claims, ExchangeFailure } from './domain/claims.js';
 import { type Failed, failure, type FlowSecrets } from './domain/flow.js';
-import { LastGood } from './infrastructure/last-good.js';
+import { LastGoodDocument } from './infrastructure/last-good.js';
 import { ProviderTransport, ProviderUnavailable } from './infrastructure/provider-transport.js';
 
 /** Verified claims of a sign-in, or why the provider's answer was refused. */
-export type Vouched = { kind: 'vouched'; claims: Claims; idToken: string; refreshToken: string | null } | Failed;
+export type SignInAnswer = { kind: 'vouched'; claims: Claims; idToken: string; refreshToken: string | null } | Failed;
 
 /**
  * Whether a session at the provider goes on. `renewed`: it does; `claims` are a new ID token's, if there is one. `silent`: the provider
@@ -68,8 +68,8 @@ const CALLBACK_PATH = '/api/auth/oidc/callback';
 @Opaque
 export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly transport: ProviderTransport;
-  private readonly discovery: LastGood<Configuration>;
-  private readonly keys: LastGood<KeySet>;
+  private readonly discovery: LastGoodDocument<Configuration>;
+  private readonly keys: LastGoodDocument<KeySet>;
   private readonly redirectUri: string;
   private readonly stopping = new AbortController();
   private watching: Promise<void> = Promise.resolve();
@@ -81,8 +81,8 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
     private readonly health: HealthRegistry,
   ) {
     this.transport = new ProviderTransport(settings.caFile);
-    this.discovery = new LastGood(() => this.discover(), DISCOVERY, timers);
-    this.keys = new LastGood(() => this.keySet(), KEYS, timers);
+    this.discovery = new LastGoodDocument(() => this.discover(), DISCOVERY, timers);
+    this.keys = new LastGoodDocument(() => this.keySet(), KEYS, timers);
     this.redirectUri = settings.publicUrl + CALLBACK_PATH;
   }
 
@@ -95,9 +95,9 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
       Promise.resolve(this.transport.isReachable === false ? 'degraded' : 'up'),
     );
     const probe = async (): Promise<void> => {
-      await this.discovery.renewed().catch(() => undefined);
+      await this.discovery.renew().catch(() => undefined);
     };
-    this.watching = probe().then(() => this.timers.every(MINUTE, this.stopping.signal, probe));
+    this.watching = probe().then(() => this.timers.repeat(MINUTE, this.stopping.signal, probe));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -108,7 +108,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
 
   /** The provider's sign-in address; null: the provider is unavailable. @param isAnew asks people to sign in again if they are signed in */
   async authorizationUrl(state: string, { nonce, verifier }: FlowSecrets, isAnew: boolean): Promise<string | null> {
-    const configuration = await this.known();
+    const configuration = await this.configuration();
     if (configuration === null) return null;
     return buildAuthorizationUrl(configuration, {
       redirect_uri: this.redirectUri,
@@ -122,10 +122,10 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /** Exchanges the code in the provider's answer. @param answer the query parameters of the callback */
-  async redeem(answer: URLSearchParams, state: string, { nonce, verifier }: FlowSecrets): Promise<Vouched> {
+  async redeem(answer: URLSearchParams, state: string, { nonce, verifier }: FlowSecrets): Promise<SignInAnswer> {
     try {
       const configuration = await this.discovery.get();
-      if (!this.isOfIssuer(answer, configuration)) return failure('wrong_issuer', 'iss');
+      if (!this.isFromIssuer(answer, configuration)) return failure('wrong_issuer', 'iss');
       // Built from the settings, never from the Host header, because the provider compares it with the registered address.
       const address = new URL(`${this.redirectUri}?${answer.toString()}`);
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
@@ -158,7 +158,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /** Verifies a presented token; the caller must judge its claims. @param typ the required `typ` of its header; null: any */
-  async judge(token: string, audience: string, typ: string | null): Promise<Verified> {
+  async verifyPresented(token: string, audience: string, typ: string | null): Promise<Verified> {
     try {
       return await this.verify(token, audience, { ...(typ !== null && { typ }), isOfProvider: false });
     } catch (error) {
@@ -169,7 +169,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
 
   /** The address that signs the owner of an ID token out at the provider; null: there is none, or the provider is unavailable. */
   async signOutUrl(idToken: string): Promise<string | null> {
-    const configuration = await this.known();
+    const configuration = await this.configuration();
     const endpoint = configuration?.serverMetadata().end_session_endpoint;
     if (configuration === null || !isEndpoint(endpoint, this.isInsecure)) return null;
     return buildEndSessionUrl(configuration, { id_token_hint: idToken }).href;
@@ -201,7 +201,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
       return await verify(known).catch(async (error: unknown) => {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
         // A token directly from the provider with an unknown key was signed with a new one, so wait some seconds to fetch it.
-        return verify(await (isOfProvider ? this.keys.newer() : this.keys.renewed()));
+        return verify(await (isOfProvider ? this.keys.fetchNewer() : this.keys.renew()));
       });
     } catch (error) {
       if (error instanceof ProviderUnavailable) throw error;
@@ -210,7 +210,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /** Whether an answer comes from this provider (RFC 9207): a code of another one must not be sent to this one. */
-  private isOfIssuer(answer: URLSearchParams, configuration: Configuration): boolean {
+  private isFromIssuer(answer: URLSearchParams, configuration: Configuration): boolean {
     const named = answer.getAll('iss');
     const isPromised = configuration.serverMetadata().authorization_response_iss_parameter_supported === true;
     return named.every((issuer) => issuer === this.settings.issuer) && (named.length === 1 || !isPromised);
@@ -222,7 +222,7 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
   }
 
   /** The discovered configuration; null: the provider is unavailable. */
-  private async known(): Promise<Configuration | null> {
+  private async configuration(): Promise<Configuration | null> {
     return this.discovery.get().catch((error: unknown) => {
       if (error instanceof ProviderUnavailable) return null;
       throw error;
@@ -231,14 +231,14 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
 
   private async discover(): Promise<Configuration> {
     const { discoveryUrl, issuer, clientId, clientSecret } = this.settings;
-    const document = await this.transport.document(discoveryUrl);
-    if (document['issuer'] !== issuer) throw this.transport.unusable('another issuer in the discovery document');
+    const document = await this.transport.getDocument(discoveryUrl);
+    if (document['issuer'] !== issuer) throw this.transport.unusableAnswer('another issuer in the discovery document');
     if (
       !['authorization_endpoint', 'token_endpoint', 'jwks_uri'].every((name) =>
         isEndpoint(document[name], this.isInsecure),
       )
     ) {
-      throw this.transport.unusable('an incomplete discovery document');
+      throw this.transport.unusableAnswer('an incomplete discovery document');
     }
     const configuration = new Configuration(document as unknown as ServerMetadata, clientId, {
       client_secret: clientSecret.reveal(),
@@ -252,11 +252,11 @@ export class IdentityProvider implements OnApplicationBootstrap, BeforeApplicati
 
   private async keySet(): Promise<KeySet> {
     const { jwks_uri } = (await this.discovery.get()).serverMetadata();
-    const document = await this.transport.document(jwks_uri ?? '');
+    const document = await this.transport.getDocument(jwks_uri ?? '');
     try {
       return createLocalJWKSet(document as unknown as JSONWebKeySet); // throws unless it is a key set
     } catch {
-      throw this.transport.unusable('no key set');
+      throw this.transport.unusableAnswer('no key set');
     }
   }
 }

@@ -65,7 +65,7 @@ export class OidcAccountController {
   @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
   @Get('auth/oidc/link')
   @Answers(LinkResponse)
-  async own(@CurrentUser() { id }: AuthenticatedUser): Promise<LinkResponse> {
+  async ownLink(@CurrentUser() { id }: AuthenticatedUser): Promise<LinkResponse> {
     return toLinkResponse(await this.accounts.linkOf(id));
   }
 
@@ -116,7 +116,7 @@ export class OidcAccountController {
   @ApiRoute('getUserLink', 'Whether an account is linked to a person at the identity provider')
   @Get('admin/users/:id/link')
   @Answers(LinkResponse)
-  async ofUser(@Param('id', RowIdPipe) id: number): Promise<LinkResponse> {
+  async linkOfUser(@Param('id', RowIdPipe) id: number): Promise<LinkResponse> {
     return toLinkResponse(await this.accounts.linkOf(id));
   }
 

@@ -4,16 +4,16 @@ import { type AuditContext, userSubject } from '../../audit/domain/audit-event.j
 import { SessionsService } from '../../auth/sessions.service.js';
 import { GroupsService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
-import { found, Refused } from '../../kernel/errors.js';
+import { orNotFound, Refused } from '../../kernel/errors.js';
 import { type AuthenticatedUser, type Client, sessionIdOf } from '../../platform/http/access.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { Transaction } from '../../platform/database/transaction.js';
 import { UserStore } from '../../users/user.store.js';
-import { judgeAnew, judgeConfirmation } from './domain/claims.js';
+import { judgeNewSignIn, judgeConfirmation } from './domain/claims.js';
 import { type Failed, failure, type FlowPurpose } from './domain/flow.js';
 import { personOf } from './domain/person.js';
 import { type Link, providerSessionOf } from './domain/provider-session.js';
-import { OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
+import { OidcFlowsService, type Redirect, type ProviderReturn } from './oidc-flows.service.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
@@ -53,20 +53,20 @@ export class OidcAccountService {
     { id: userId, credential }: AuthenticatedUser,
     to: string,
     cookies: Cookies,
-  ): Promise<Onward> {
+  ): Promise<Redirect> {
     const { issuer } = requireOidc(this.settings);
     const sessionId = credential.kind === 'session' && credential.provedAt !== null ? credential.id : null;
     const session = sessionId === null ? null : await this.store.sessionOf(sessionId);
     if (sessionId === null || session?.issuer !== issuer) {
       throw new Refused('not_found', { detail: 'This session did not begin at the identity provider.' });
     }
-    return this.flows.beginAt(to, { kind: 'confirm', userId, sessionId }, cookies);
+    return this.flows.beginFromConsole(to, { kind: 'confirm', userId, sessionId }, cookies);
   }
 
   /** Confirms the session that began the flow, as a password would. @returns null: it is confirmed */
   async confirm(
     { userId, sessionId }: Purpose<'confirm'>,
-    { claims, tokens, startedAt }: Returned,
+    { claims, tokens, startedAt }: ProviderReturn,
     client: Client,
   ): Promise<Failed | null> {
     const account = await this.users.find(userId);
@@ -94,7 +94,7 @@ export class OidcAccountService {
   /** The link of an account; null: it has none. @throws Refused `not_found` without a provider or such an account */
   async linkOf(userId: number): Promise<Link | null> {
     requireOidc(this.settings);
-    found(await this.users.find(userId));
+    orNotFound(await this.users.find(userId));
     return this.store.linkOf(userId);
   }
 
@@ -102,18 +102,18 @@ export class OidcAccountService {
    * Redirects to the provider for a link, after the password was checked. The provider asks for a new sign-in, because the browser may
    * be signed in as another person. @param cookies the browser's cookies @throws Refused `already_linked`, `provider_unavailable`
    */
-  async beginLink(user: AuthenticatedUser, cookies: Cookies): Promise<Onward> {
+  async beginLink(user: AuthenticatedUser, cookies: Cookies): Promise<Redirect> {
     if ((await this.store.linkOf(user.id)) !== null) throw new Refused('already_linked');
-    return this.flows.beginAt(PAGE, { kind: 'link', userId: user.id, sessionId: sessionIdOf(user) }, cookies);
+    return this.flows.beginFromConsole(PAGE, { kind: 'link', userId: user.id, sessionId: sessionIdOf(user) }, cookies);
   }
 
   /** Links the account that began the flow. @returns null: it is linked */
   async link(
     { userId, sessionId }: Purpose<'link'>,
-    { claims, startedAt }: Returned,
+    { claims, startedAt }: ProviderReturn,
     client: Client,
   ): Promise<Failed | null> {
-    const anew = judgeAnew(claims, { startedAt, now: this.clock.now() });
+    const anew = judgeNewSignIn(claims, { startedAt, now: this.clock.now() });
     const person = personOf(claims, requireOidc(this.settings));
     return this.transaction.run(async () => {
       await this.store.lockAccount(userId);
@@ -130,7 +130,7 @@ export class OidcAccountService {
   /** @throws Refused `not_found`; `last_way_in` if the user could not sign in by password */
   async unlinkOwn(userId: number, by: AuditContext, client: Client): Promise<void> {
     requireOidc(this.settings);
-    const account = found(await this.users.find(userId));
+    const account = orNotFound(await this.users.find(userId));
     const isOpen = this.settings.auth.passwordSignInEnabled || account.role === 'admin';
     if (!isOpen || !account.hasPassword) {
       throw new Refused('last_way_in', { detail: 'The account has no password to sign in with.' });
@@ -145,12 +145,12 @@ export class OidcAccountService {
   async unlink(userId: number, by: AuditContext, client: Client): Promise<void> {
     requireOidc(this.settings);
     await this.transaction.run(async () => {
-      const account = found(await this.users.find(userId));
-      const { person, sessionIds } = found(await this.store.unlink(userId));
+      const account = orNotFound(await this.users.find(userId));
+      const { person, sessionIds } = orNotFound(await this.store.unlink(userId));
       const details = { issuer: person.issuer, subject: person.subject };
       await this.audit.record({ event: 'account_unlinked', ...by, subject: userSubject(account), details });
-      await this.groups.follow(userId, [], by);
-      await this.sessions.endVouched(sessionIds, 'unlink', client);
+      await this.groups.setOidcMemberships(userId, [], by);
+      await this.sessions.endProviderSessions(sessionIds, 'unlink', client);
       if (!account.hasPassword) await this.sessions.revokeTokens(userId);
     });
   }

@@ -24,13 +24,13 @@ import { OidcStore } from './oidc.store.js';
 import { SealService } from './seal.service.js';
 
 /** A redirect of the browser, with the cookies to set. */
-export interface Onward {
+export interface Redirect {
   location: string;
   cookies: string[];
 }
 
 /** A return from the provider with verified claims. */
-export interface Returned {
+export interface ProviderReturn {
   kind: 'returned';
   purpose: FlowPurpose;
   /** The flow's beginning in milliseconds since 1970. */
@@ -53,7 +53,7 @@ export class OidcFlowsService {
   ) {}
 
   /** The redirect to the provider. @param cookies the browser's cookies @returns null: the provider is unavailable */
-  async begin(returnTo: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward | null> {
+  async begin(returnTo: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Redirect | null> {
     const state = this.seal.seal('state', { returnTo, startedAt: this.clock.now().getTime() });
     const flow: FlowCookie = { purpose, nonce: this.ids.secret(), verifier: this.ids.secret() + this.ids.secret() };
     const location = await this.provider.authorizationUrl(state, flow, purpose.kind !== 'sign-in' || purpose.isAnew);
@@ -63,7 +63,7 @@ export class OidcFlowsService {
   }
 
   /** The redirect to the provider, which returns to a page of the console. @throws Refused `provider_unavailable` */
-  async beginAt(page: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Onward> {
+  async beginFromConsole(page: string, purpose: FlowPurpose, cookies: ReadonlyMap<string, string>): Promise<Redirect> {
     const onward = await this.begin(new URL(page, requireOidc(this.settings).publicUrl).href, purpose, cookies);
     if (onward === null) throw new Refused('provider_unavailable', { reason: 'discovery' });
     return onward;
@@ -74,11 +74,11 @@ export class OidcFlowsService {
    * @returns `served`: the header that clears the flow's cookie
    * @throws Refused `bad_request` for a foreign `state`, which has no address to return to
    */
-  async comeBack(
+  async checkReturn(
     answer: URLSearchParams,
     cookies: ReadonlyMap<string, string>,
     address: string,
-  ): Promise<{ returnTo: string; served: string; outcome: Returned | Failed }> {
+  ): Promise<{ returnTo: string; served: string; outcome: ProviderReturn | Failed }> {
     const [state = '', ...others] = answer.getAll('state');
     const opened = others.length > 0 ? null : this.seal.open('state', state);
     if (opened === null) {
@@ -94,7 +94,7 @@ export class OidcFlowsService {
     { state, startedAt }: FlowState & { state: string },
     cookie: string,
     address: string,
-  ): Promise<Returned | Failed> {
+  ): Promise<ProviderReturn | Failed> {
     const now = this.clock.now();
     const until = new Date(startedAt + FLOW_MS);
     if (until <= now) return failure('sign_in_expired', 'late');
@@ -103,8 +103,8 @@ export class OidcFlowsService {
       const wasUsed = await this.store.wasUsed(secretDigest(state));
       return wasUsed ? failure('sign_in_replayed', 'no cookie') : failure('other_browser', 'no cookie');
     }
-    if (!(await this.store.use(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
-    const attempt = await this.throttle.atProvider('redemption', address);
+    if (!(await this.store.markUsed(secretDigest(state), until, now))) return failure('sign_in_replayed', 'state');
+    const attempt = await this.throttle.countAtProvider('redemption', address);
     if (attempt.kind === 'throttled') return failure('too_many_requests', attempt.quota.name);
     const vouched = await this.provider.redeem(answer, state, flow);
     if (vouched.kind === 'vouched' || vouched.code === 'provider_unavailable') await this.throttle.takeBack(attempt);

@@ -7,7 +7,7 @@ import type { Client } from '../../platform/http/access.js';
 import { Log } from '../../platform/log/log.js';
 import { Transaction } from '../../platform/database/transaction.js';
 import { Settings } from '../../platform/settings/settings.js';
-import { endedBy } from './domain/claims.js';
+import { sessionsEndedBy } from './domain/claims.js';
 import type { Recheck } from './domain/provider-session.js';
 import { IdentityProvider, type Renewal } from './identity-provider.js';
 import { OidcMetrics } from './oidc.metrics.js';
@@ -68,7 +68,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true;
-    await this.timers.atMost(STOP_MS, Promise.all(this.underWay));
+    await this.timers.waitAtMost(STOP_MS, Promise.all(this.underWay));
   }
 
   /**
@@ -77,20 +77,24 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
    */
   async endByProvider(token: string, client: Client): Promise<void> {
     const { issuer, clientId } = requireOidc(this.settings);
-    const verdict = await this.provider.judge(token, clientId, 'logout+jwt');
+    const verdict = await this.provider.verifyPresented(token, clientId, 'logout+jwt');
     if (verdict.kind === 'failed') {
       const { code, reason } = verdict;
       throw code === 'provider_unavailable' ? new Refused(code) : new Refused('logout_token_invalid', { reason });
     }
-    const logout = endedBy(verdict.claims);
+    const logout = sessionsEndedBy(verdict.claims);
     if (logout === null) throw new Refused('logout_token_invalid', { reason: 'claims' });
     const [now, at] = [this.clock.now(), new Date(Number(verdict.claims['iat']) * 1000)];
     await this.transaction.run(async () => {
       const until = new Date(now.getTime() + REMEMBERED_MS);
-      if (!(await this.store.use(secretDigest(`logout ${logout.jti}`), until, now))) {
+      if (!(await this.store.markUsed(secretDigest(`logout ${logout.jti}`), until, now))) {
         throw new Refused('logout_token_invalid', { reason: 'used before' });
       }
-      await this.sessions.endVouched(await this.store.endedAt(issuer, logout.ended, at, now), 'oidc', client);
+      await this.sessions.endProviderSessions(
+        await this.store.recordSignOut(issuer, logout.ended, at, now),
+        'oidc',
+        client,
+      );
     });
   }
 
@@ -104,12 +108,12 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   private noteUse(sessionId: string): void {
     const now = this.clock.now().getTime();
     if (now < (this.nextAt.get(sessionId) ?? 0)) return;
-    this.lookAgain(sessionId, now + this.interval);
+    this.scheduleRecheck(sessionId, now + this.interval);
     this.waiting.add(sessionId);
-    this.startNext();
+    this.startRechecks();
   }
 
-  private startNext(): void {
+  private startRechecks(): void {
     if (this.isStopping || this.underWay.size >= MOST_AT_ONCE) return;
     const [sessionId] = this.waiting;
     if (sessionId === undefined) return;
@@ -118,62 +122,65 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
       .catch((error: unknown) => this.log.warn('session could not be checked at the provider', { err: error }))
       .finally(() => {
         this.underWay.delete(recheck);
-        this.startNext();
+        this.startRechecks();
       });
     this.underWay.add(recheck);
   }
 
   private async recheck(sessionId: string): Promise<void> {
-    const recheck = await this.take(sessionId);
-    if (recheck?.isDue === true) await this.ask(sessionId, recheck);
-    else if (recheck !== null) this.lookAgain(sessionId, recheck.askedAt.getTime() + this.interval);
+    const recheck = await this.takeRecheck(sessionId);
+    if (recheck?.isDue === true) await this.askProvider(sessionId, recheck);
+    else if (recheck !== null) this.scheduleRecheck(sessionId, recheck.askedAt.getTime() + this.interval);
     else if (requireOidc(this.settings).groupsClaim !== null) await this.recheckGroups(sessionId);
     // The provider cannot be asked about this session, and nothing depends on it.
-    else this.lookAgain(sessionId, Infinity);
+    else this.scheduleRecheck(sessionId, Infinity);
   }
 
   /** Rechecks groups for a session without a refresh token by another session of its account. Without one, memberships expire. */
   private async recheckGroups(sessionId: string): Promise<void> {
     const found = await this.store.otherSession(sessionId, requireOidc(this.settings).issuer, this.clock.now());
     if (found === null) return;
-    const recheck = found.sessionId === null ? null : await this.take(found.sessionId);
-    if (found.sessionId === null || recheck === null) return this.people.lapseGroups(found.userId);
+    const recheck = found.sessionId === null ? null : await this.takeRecheck(found.sessionId);
+    if (found.sessionId === null || recheck === null) return this.people.endExpiredGroups(found.userId);
     // If the other session has ended, the account may have a third one.
-    if (recheck.isDue && (await this.ask(found.sessionId, recheck)) === 'ended') await this.recheckGroups(sessionId);
+    if (recheck.isDue && (await this.askProvider(found.sessionId, recheck)) === 'ended')
+      await this.recheckGroups(sessionId);
   }
 
-  private take(sessionId: string): Promise<Recheck | null> {
+  private takeRecheck(sessionId: string): Promise<Recheck | null> {
     const now = this.clock.now();
     return this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
   }
 
   /** Asks the provider whether a session goes on. @returns null: the refresh token cannot be used */
-  private async ask(sessionId: string, recheck: Recheck): Promise<Renewal['kind'] | null> {
+  private async askProvider(sessionId: string, recheck: Recheck): Promise<Renewal['kind'] | null> {
     const { session } = recheck;
     const refreshToken = this.seal.open('refresh-token', session.refreshToken);
     if (refreshToken === null || session.issuer !== requireOidc(this.settings).issuer) return null;
     const renewal = await this.provider.renew(refreshToken);
-    await this.apply(renewal, sessionId, recheck).finally(() => this.metrics.rechecks.inc({ outcome: renewal.kind }));
+    await this.applyRenewal(renewal, sessionId, recheck).finally(() =>
+      this.metrics.rechecks.inc({ outcome: renewal.kind }),
+    );
     return renewal.kind;
   }
 
-  private async apply(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
-    if (renewal.kind === 'ended') return this.end(sessionId, session.refreshToken);
+  private async applyRenewal(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
+    if (renewal.kind === 'ended') return this.endSession(sessionId, session.refreshToken);
     // The new token is stored first, because the provider may refuse the former one from now on.
-    const kept = await this.keep(sessionId, session.refreshToken, renewal.refreshToken);
+    const kept = await this.keepToken(sessionId, session.refreshToken, renewal.refreshToken);
     this.noteSilence(renewal.kind === 'silent' ? renewal.reason : null);
     if (renewal.kind === 'silent' || renewal.claims === null) return;
-    if (renewal.claims['sub'] !== session.subject) return this.end(sessionId, kept);
+    if (renewal.claims['sub'] !== session.subject) return this.endSession(sessionId, kept);
     // An unlink may have ended the session and its memberships meanwhile.
     const account = await this.sessions.accountOf({ id: sessionId, userId });
     if (account === null) return;
     // If too much is being written, the next recheck follows the groups.
     const by = { actor: null, origin: null };
-    await this.people.followGroups(account, renewal.claims, by, { isReported: false, heldMs: 0 });
+    await this.people.applyGroupsClaim(account, renewal.claims, by, { isReported: false, heldMs: 0 });
   }
 
   /** Stores the next refresh token. @returns the sealed token that the session has now, unless another sign-in has replaced it */
-  private async keep(sessionId: string, former: string, next: string | null): Promise<string> {
+  private async keepToken(sessionId: string, former: string, next: string | null): Promise<string> {
     if (next === null) return former;
     const sealed = this.seal.seal('refresh-token', next);
     await this.store.replaceRefreshToken(sessionId, former, sealed);
@@ -181,10 +188,10 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Ends the session, unless the person has confirmed it meanwhile, which gave it another refresh token. */
-  private async end(sessionId: string, refreshToken: string): Promise<void> {
+  private async endSession(sessionId: string, refreshToken: string): Promise<void> {
     await this.transaction.run(async () => {
       if (!(await this.store.replaceRefreshToken(sessionId, refreshToken, null))) return;
-      await this.sessions.endVouched([sessionId], 'recheck', null);
+      await this.sessions.endProviderSessions([sessionId], 'recheck', null);
     });
   }
 
@@ -194,7 +201,7 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     this.isSilent = reason !== null;
   }
 
-  private lookAgain(sessionId: string, at: number): void {
+  private scheduleRecheck(sessionId: string, at: number): void {
     this.nextAt.delete(sessionId);
     const [oldest] = this.nextAt.keys();
     if (this.nextAt.size >= MOST_KNOWN && oldest !== undefined) this.nextAt.delete(oldest);

@@ -12,13 +12,13 @@ import { Transaction } from '../../platform/database/transaction.js';
 import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
-import { type Claims, type ExchangeFailure, isAbsent, provedAtOf, shownTokenFault } from './domain/claims.js';
-import { addressWith, CODE_MS, type Failed, failure, isVerifierOf } from './domain/flow.js';
+import { type Claims, type ExchangeFailure, isAbsent, provedAtOf, presentedTokenFault } from './domain/claims.js';
+import { addParameters, CODE_MS, type Failed, failure, isVerifierOf } from './domain/flow.js';
 import { personOf } from './domain/person.js';
 import { type NewProviderSession, providerSessionOf, type SignInCode } from './domain/provider-session.js';
 import { IdentityProvider } from './identity-provider.js';
 import { OidcAccountService } from './oidc-account.service.js';
-import { OidcFlowsService, type Onward, type Returned } from './oidc-flows.service.js';
+import { OidcFlowsService, type Redirect, type ProviderReturn } from './oidc-flows.service.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
@@ -60,10 +60,13 @@ export class OidcSignInService {
     { returnTo, challenge, isAnew }: { returnTo: string; challenge: string | null; isAnew: boolean },
     cookies: ReadonlyMap<string, string>,
     client: Client,
-  ): Promise<Onward> {
+  ): Promise<Redirect> {
     const onward = await this.flows.begin(returnTo, { kind: 'sign-in', challenge, isAnew }, cookies);
     if (onward !== null) return onward;
-    return { location: await this.failed(returnTo, failure('provider_unavailable', 'discovery'), client), cookies: [] };
+    return {
+      location: await this.failureUrl(returnTo, failure('provider_unavailable', 'discovery'), client),
+      cookies: [],
+    };
   }
 
   /** The redirect after the return from the provider. @throws Refused `bad_request` for a foreign `state` */
@@ -71,14 +74,19 @@ export class OidcSignInService {
     answer: URLSearchParams,
     cookies: ReadonlyMap<string, string>,
     { client, site }: { client: Client; site: CookieSite },
-  ): Promise<Onward> {
-    const { returnTo, served, outcome } = await this.flows.comeBack(answer, cookies, client.address);
-    const onward = outcome.kind === 'failed' ? outcome : await this.goOn(returnTo, outcome, client, site);
+  ): Promise<Redirect> {
+    const { returnTo, served, outcome } = await this.flows.checkReturn(answer, cookies, client.address);
+    const onward = outcome.kind === 'failed' ? outcome : await this.continueSignIn(returnTo, outcome, client, site);
     if ('location' in onward) return { ...onward, cookies: [served, ...onward.cookies] };
-    return { location: await this.failed(returnTo, onward, client), cookies: [served] };
+    return { location: await this.failureUrl(returnTo, onward, client), cookies: [served] };
   }
 
-  private async goOn(returnTo: string, returned: Returned, client: Client, site: CookieSite): Promise<Onward | Failed> {
+  private async continueSignIn(
+    returnTo: string,
+    returned: ProviderReturn,
+    client: Client,
+    site: CookieSite,
+  ): Promise<Redirect | Failed> {
     const { purpose, claims } = returned;
     if (purpose.kind !== 'sign-in') {
       const isLink = purpose.kind === 'link';
@@ -93,11 +101,11 @@ export class OidcSignInService {
     const { account, session } = outcome;
     const provedAt = provedAtOf(claims, this.clock.now());
     // In one transaction, so that a back-channel sign-out finds the code or session as soon as it exists.
-    const onward = await this.transaction.run(async (): Promise<Onward | Failed> => {
+    const onward = await this.transaction.run(async (): Promise<Redirect | Failed> => {
       if (await this.store.hasEnded(session, account.id)) return ended(account);
       if (purpose.challenge !== null) {
-        const code = await this.codeFor({ userId: account.id, challenge: purpose.challenge, provedAt, session });
-        return { location: addressWith(returnTo, { code }), cookies: [] };
+        const code = await this.storeCode({ userId: account.id, challenge: purpose.challenge, provedAt, session });
+        return { location: addParameters(returnTo, { code }), cookies: [] };
       }
       const longest = requireOidc(this.settings).sessionHours * HOUR_MS;
       const proof = { checkedHash: null, provedAt, longest, by: 'oidc' } as const;
@@ -111,7 +119,7 @@ export class OidcSignInService {
   }
 
   private async signIn(
-    { claims, tokens }: Returned,
+    { claims, tokens }: ProviderReturn,
     client: Client,
   ): Promise<{ kind: 'signed-in'; account: Account; session: NewProviderSession } | Failed> {
     const given = requireOidc(this.settings);
@@ -125,14 +133,14 @@ export class OidcSignInService {
     if ('code' in account) return account;
     // Without a refresh token groups cannot be rechecked, so the memberships last as long as the session.
     const heldMs = tokens.refreshToken === null ? given.sessionHours * HOUR_MS : 0;
-    if (!(await this.people.followGroups(account, claims, by, { isReported: true, heldMs }))) {
+    if (!(await this.people.applyGroupsClaim(account, claims, by, { isReported: true, heldMs }))) {
       return failure('busy', 'groups');
     }
     return { kind: 'signed-in', account, session };
   }
 
   /** A code that only the client that began the flow can redeem. */
-  private async codeFor(signIn: Omit<SignInCode, 'expiresAt'>): Promise<string> {
+  private async storeCode(signIn: Omit<SignInCode, 'expiresAt'>): Promise<string> {
     const code = this.ids.secret();
     const now = this.clock.now();
     await this.store.putCode(secretDigest(code), { ...signIn, expiresAt: new Date(now.getTime() + CODE_MS) }, now);
@@ -171,12 +179,12 @@ export class OidcSignInService {
    */
   async exchange(token: string, client: Client): Promise<TokenPair> {
     const { audience } = requireOidc(this.settings);
-    const attempt = await this.throttle.atProvider('exchange', client.address);
+    const attempt = await this.throttle.countAtProvider('exchange', client.address);
     if (attempt.kind === 'throttled') {
       await this.sessions.recordThrottled(attempt, client);
       throw new Refused('too_many_requests', attempt);
     }
-    const outcome = await this.judged(token, audience, client);
+    const outcome = await this.exchangeToken(token, audience, client);
     if (!('code' in outcome)) {
       await this.throttle.takeBack(attempt);
       this.metrics.signIns.inc({ outcome: 'exchanged' });
@@ -189,12 +197,13 @@ export class OidcSignInService {
     throw new Refused(code, { reason });
   }
 
-  private async judged(token: string, audience: string, client: Client): Promise<TokenPair | ExchangeFailed> {
-    const verdict = await this.provider.judge(token, audience, null);
+  private async exchangeToken(token: string, audience: string, client: Client): Promise<TokenPair | ExchangeFailed> {
+    const verdict = await this.provider.verifyPresented(token, audience, null);
     if (verdict.kind === 'failed') return verdict;
     const { claims, type } = verdict;
     return (
-      shownTokenFault(claims, type, requireOidc(this.settings).clientId) ?? this.exchangeClaims(token, claims, client)
+      presentedTokenFault(claims, type, requireOidc(this.settings).clientId) ??
+      this.exchangeClaims(token, claims, client)
     );
   }
 
@@ -212,7 +221,7 @@ export class OidcSignInService {
     if (left <= 0) return failure('token_expired', 'exp');
     // By its signed part, because not every provider gives tokens an id, and one signature has several spellings.
     const digest = secretDigest(`exchange ${token.slice(0, token.lastIndexOf('.'))}`);
-    if (!(await this.store.use(digest, new Date(now.getTime() + HOUR_MS), now))) {
+    if (!(await this.store.markUsed(digest, new Date(now.getTime() + HOUR_MS), now))) {
       return failure('token_used', 'used before');
     }
     const by = { actor: null, origin: client };
@@ -222,7 +231,7 @@ export class OidcSignInService {
     const saysGroups = given.groupsClaim !== null && claims[given.groupsClaim] !== undefined;
     const longest = Math.min(left, given.sessionHours * HOUR_MS);
     const isDone =
-      !saysGroups || (await this.people.followGroups(account, claims, by, { isReported: true, heldMs: longest }));
+      !saysGroups || (await this.people.applyGroupsClaim(account, claims, by, { isReported: true, heldMs: longest }));
     if (!isDone) return failure('busy', 'groups', account);
     const proof = { checkedHash: null, provedAt: provedAtOf(claims, now), longest, by: 'exchange' } as const;
     return this.transaction.run(async (): Promise<TokenPair | ExchangeFailed> => {
@@ -235,13 +244,13 @@ export class OidcSignInService {
   }
 
   /** The return address after a failure. Failures beyond the throttle are not recorded, so that strangers cannot fill the audit trail. */
-  private async failed(returnTo: string, { code, reason, account }: Failed, client: Client): Promise<string> {
+  private async failureUrl(returnTo: string, { code, reason, account }: Failed, client: Client): Promise<string> {
     this.metrics.signIns.inc({ outcome: code });
-    const attempt = await this.throttle.atProvider('sign-in', client.address);
+    const attempt = await this.throttle.countAtProvider('sign-in', client.address);
     if (attempt.kind === 'counted') {
       await this.sessions.recordFailure(account, { by: 'oidc', reason: code, cause: reason }, client);
     } else await this.sessions.recordThrottled(attempt, client);
-    return addressWith(returnTo, { error: code, request_id: client.requestId });
+    return addParameters(returnTo, { error: code, request_id: client.requestId });
   }
 }
 

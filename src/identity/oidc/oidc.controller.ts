@@ -9,10 +9,10 @@ import { cookiesOf } from '../../auth/domain/browser-cookie.js';
 import { Answers, ApiRoute } from '../../platform/http/openapi.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { EXCHANGE_FAILURES } from './domain/claims.js';
-import { consoleReturn, pagePathProblem, returnProblem } from './domain/flow.js';
+import { consoleReturnAddress, pagePathProblem, returnProblem } from './domain/flow.js';
 import { OidcSessionsService } from './oidc-sessions.service.js';
 import { requireOidc } from './oidc-settings.js';
-import type { Onward } from './oidc-flows.service.js';
+import type { Redirect } from './oidc-flows.service.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import {
   CodeDto,
@@ -57,7 +57,7 @@ export class OidcController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const to = this.wayBack(return_to, code_challenge);
+    const to = this.checkReturnAddress(return_to, code_challenge);
     const cookies = cookiesOf(headers.cookie);
     goOn(reply, await this.signIn.begin({ ...to, isAnew: max_age !== undefined }, cookies, client));
   }
@@ -74,7 +74,7 @@ export class OidcController {
   ): Promise<void> {
     const { publicUrl } = requireOidc(this.settings);
     if (!this.settings.console.enabled) throw new Refused('not_found');
-    const asked = { returnTo: consoleReturn(publicUrl, to), challenge: null, isAnew: false };
+    const asked = { returnTo: consoleReturnAddress(publicUrl, to), challenge: null, isAnew: false };
     goOn(reply, await this.signIn.begin(asked, cookiesOf(headers.cookie), client));
   }
 
@@ -108,7 +108,7 @@ export class OidcController {
   @Post('tokens')
   @BodyLimits()
   @Answers(TokenResponse)
-  async tokens(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
+  async redeemCode(@Body() { code, code_verifier }: CodeDto, @CurrentClient() client: Client): Promise<TokenResponse> {
     return toTokenResponse(await this.signIn.redeem(code, code_verifier, client));
   }
 
@@ -151,10 +151,13 @@ export class OidcController {
   }
 
   /** Checks the return address: a page of the console, or an address of a web client, which also gives a challenge. @throws Refused 400 */
-  private wayBack(address: string, challenge: string | undefined): { returnTo: string; challenge: string | null } {
+  private checkReturnAddress(
+    address: string,
+    challenge: string | undefined,
+  ): { returnTo: string; challenge: string | null } {
     const { publicUrl, returnOrigins } = requireOidc(this.settings);
     if (challenge === undefined && this.settings.console.enabled && pagePathProblem(address) === null) {
-      return { returnTo: consoleReturn(publicUrl, address), challenge: null };
+      return { returnTo: consoleReturnAddress(publicUrl, address), challenge: null };
     }
     const problem = returnProblem(address, returnOrigins);
     if (problem !== null) throw invalid('return_to', problem);
@@ -167,7 +170,7 @@ export class OidcController {
 /** `state` of the console's sign-outs at the provider, which come back to the callback. */
 const SIGNED_OUT = 'signed-out';
 
-function goOn(reply: FastifyReply, { location, cookies }: Onward): void {
+function goOn(reply: FastifyReply, { location, cookies }: Redirect): void {
   void reply.header('Location', location).header('Set-Cookie', cookies);
 }
 

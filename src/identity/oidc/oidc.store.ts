@@ -23,47 +23,47 @@ export class OidcStore {
 
   async accountOf({ issuer, subject }: PersonKey): Promise<number | null> {
     const select = 'SELECT user_id FROM oidc_people WHERE issuer = $1 AND subject = $2';
-    return (await this.session.first<{ user_id: number }>(select, [issuer, subject]))?.user_id ?? null;
+    return (await this.session.firstRow<{ user_id: number }>(select, [issuer, subject]))?.user_id ?? null;
   }
 
   /** The id of the account with an external id of SCIM. */
   async pushedAccount(externalId: string): Promise<number | null> {
     const select = 'SELECT user_id FROM scim_users WHERE external_id = $1';
-    return (await this.session.first<{ user_id: number }>(select, [externalId]))?.user_id ?? null;
+    return (await this.session.firstRow<{ user_id: number }>(select, [externalId]))?.user_id ?? null;
   }
 
   linkOf(userId: number): Promise<Link | null> {
     const select = 'SELECT issuer, subject, linked_at AS "linkedAt" FROM oidc_people WHERE user_id = $1';
-    return this.session.first<Link>(select, [userId]);
+    return this.session.firstRow<Link>(select, [userId]);
   }
 
   /** Links an account to a person. False: the account or the person has another link. */
   async link(userId: number, { issuer, subject }: PersonKey, at: Date): Promise<boolean> {
     const insert = `INSERT INTO oidc_people (issuer, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING RETURNING user_id`;
-    return (await this.session.first(insert, [issuer, subject, userId, at])) !== null;
+    return (await this.session.firstRow(insert, [issuer, subject, userId, at])) !== null;
   }
 
   async recordSignIn(userId: number, at: Date): Promise<void> {
-    await this.session.changed('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
+    await this.session.execute('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
   }
 
   /**
    * Records the claims about groups that this transaction applies, and locks out other claims for the account until it ends.
    * @returns false: newer claims were applied before
    */
-  async takeClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
+  async recordClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
     const insert = `
       INSERT INTO oidc_claims AS c (user_id, issued_at, held_until) VALUES ($1, $2, $3)
       ON CONFLICT (user_id) DO UPDATE SET issued_at = $2, held_until = greatest(c.held_until, $3) WHERE c.issued_at <= $2
       RETURNING user_id`;
-    return (await this.session.first(insert, [userId, issuedAt, heldUntil])) !== null;
+    return (await this.session.firstRow(insert, [userId, issuedAt, heldUntil])) !== null;
   }
 
   /** Whether the last applied claims have expired; locks as `takeClaims` does. */
   async haveClaimsLapsed(userId: number, now: Date): Promise<boolean> {
     const select = 'SELECT FROM oidc_claims WHERE user_id = $1 AND held_until <= $2 FOR UPDATE';
-    return (await this.session.first(select, [userId, now])) !== null;
+    return (await this.session.firstRow(select, [userId, now])) !== null;
   }
 
   /** Locks the account: a concurrent password change or new API token finishes before, or waits until the transaction ends. */
@@ -74,7 +74,7 @@ export class OidcStore {
   /** Removes the link and the codes of the account. @returns the person and the sessions that began there; null: there was no link */
   async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
     const remove = 'DELETE FROM oidc_people WHERE user_id = $1 RETURNING issuer, subject';
-    const person = await this.session.first<PersonKey>(remove, [userId]);
+    const person = await this.session.firstRow<PersonKey>(remove, [userId]);
     if (person === null) return null;
     await this.session.query('DELETE FROM oidc_codes WHERE user_id = $1', [userId]);
     await this.lockAccount(userId);
@@ -100,7 +100,7 @@ export class OidcStore {
 
   /** Removes a code and returns its sign-in; null: there is no such code, or it was taken before. */
   takeCode(digest: Buffer): Promise<SignInCode | null> {
-    return this.session.first<SignInCode>(
+    return this.session.firstRow<SignInCode>(
       `DELETE FROM oidc_codes WHERE digest = $1
        RETURNING user_id AS "userId", challenge, proved_at AS "provedAt", expires_at AS "expiresAt", ${SESSION} AS session`,
       [digest],
@@ -119,7 +119,7 @@ export class OidcStore {
 
   /** The recheck of a session, due if the last one was before `before`; only one caller gets it as due. @returns null: no refresh token */
   takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
-    return this.session.first<Recheck>(
+    return this.session.firstRow<Recheck>(
       `WITH due AS (
          UPDATE oidc_sessions SET asked_at = $3
          WHERE session_id = $1 AND asked_at <= $2 AND refresh_token IS NOT NULL RETURNING session_id
@@ -140,7 +140,7 @@ export class OidcStore {
     issuer: string,
     now: Date,
   ): Promise<{ userId: number; sessionId: string | null } | null> {
-    return this.session.first<{ userId: number; sessionId: string | null }>(
+    return this.session.firstRow<{ userId: number; sessionId: string | null }>(
       `SELECT used.user_id AS "userId", other.session_id AS "sessionId"
        FROM sessions used LEFT JOIN LATERAL (
          SELECT session_id FROM oidc_sessions JOIN sessions s ON s.id = session_id
@@ -156,20 +156,20 @@ export class OidcStore {
   /** Replaces a session's refresh token. False: the session has another one by now. */
   async replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean> {
     const update = 'UPDATE oidc_sessions SET refresh_token = $3 WHERE session_id = $1 AND refresh_token = $2';
-    return (await this.session.changed(update, [sessionId, former, next])) === 1;
+    return (await this.session.execute(update, [sessionId, former, next])) === 1;
   }
 
   /** The provider's data of a session. Null: the session did not begin at a provider. */
   async sessionOf(sessionId: string): Promise<ProviderSession | null> {
     const select = `SELECT ${SESSION} AS session FROM oidc_sessions WHERE session_id = $1`;
-    return (await this.session.first<{ session: ProviderSession }>(select, [sessionId]))?.session ?? null;
+    return (await this.session.firstRow<{ session: ProviderSession }>(select, [sessionId]))?.session ?? null;
   }
 
   /**
    * Remembers a sign-out at the provider, and removes the codes of its sessions. Concurrent `hasEnded` wait until the transaction ends.
    * @param at the sign-out's time by the provider's clock @returns ids of the sessions, including ended ones
    */
-  async endedAt(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
+  async recordSignOut(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
     const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
     const isEnded = `issuer = $1 AND ${column} = $2`;
     await this.session.query('SELECT pg_advisory_xact_lock($1)', [ENDED_LOCK]);
@@ -194,21 +194,21 @@ export class OidcStore {
     await this.session.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
     const select = `SELECT FROM oidc_ended WHERE issuer = $1 AND ended_at >= $2
                       AND (kind = 'subject' AND value = $3 OR kind = 'sid' AND value = $4) LIMIT 1`;
-    if ((await this.session.first(select, [issuer, issuedAt, subject, sid])) !== null) return true;
+    if ((await this.session.firstRow(select, [issuer, issuedAt, subject, sid])) !== null) return true;
     const link = 'SELECT FROM oidc_people WHERE user_id = $1 FOR KEY SHARE';
-    return userId !== null && (await this.session.first(link, [userId])) === null;
+    return userId !== null && (await this.session.firstRow(link, [userId])) === null;
   }
 
   /** Marks a single-use secret used, and removes expired ones. False: it was used before. */
-  async use(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
+  async markUsed(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
     const insert = `
       WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)
       INSERT INTO oidc_used (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING digest`;
-    return (await this.session.first(insert, [digest, expiresAt, now])) !== null;
+    return (await this.session.firstRow(insert, [digest, expiresAt, now])) !== null;
   }
 
   async wasUsed(digest: Buffer): Promise<boolean> {
-    return (await this.session.first('SELECT FROM oidc_used WHERE digest = $1', [digest])) !== null;
+    return (await this.session.firstRow('SELECT FROM oidc_used WHERE digest = $1', [digest])) !== null;
   }
 }
 

@@ -8,9 +8,9 @@ import { Transaction } from '../../platform/database/transaction.js';
 import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
-import { type Claims, claimedGroups } from './domain/claims.js';
+import { type Claims, readGroupsClaim } from './domain/claims.js';
 import { type Failed, failure } from './domain/flow.js';
-import { accountNameOf, decidePerson, type Person, type PersonRefusal, type Present } from './domain/person.js';
+import { accountNameOf, decidePerson, type Person, type PersonRefusal, type PersonAccounts } from './domain/person.js';
 import { OidcMetrics } from './oidc.metrics.js';
 import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
@@ -39,14 +39,14 @@ export class PeopleService {
   /** Finds, links or creates the account of a person. */
   async accountOf(person: Person, by: AuditContext): Promise<Account | Failed<PersonRefusal>> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const found = await this.transaction.run(async () => this.carryOut(person, await this.present(person), by));
+      const found = await this.transaction.run(async () => this.carryOut(person, await this.findAccounts(person), by));
       if (found !== null) return found;
     }
     return failure('name_taken', 'person');
   }
 
   /** Reads the accounts that may be a person's. The link is read last, because another tab may just have created the account. */
-  private async present(person: Person): Promise<Present> {
+  private async findAccounts(person: Person): Promise<PersonAccounts> {
     const name = accountNameOf(person);
     const found = name === null ? null : await this.accounts.findForLogin(name);
     // The lookup ignores case, but only the same spelling counts as the same name.
@@ -57,12 +57,12 @@ export class PeopleService {
     return { named, pushed, linked: linkedId === null ? null : await this.accounts.find(linkedId) };
   }
 
-  private async withLink(account: Account | null): Promise<Present['named']> {
+  private async withLink(account: Account | null): Promise<PersonAccounts['named']> {
     return account && { account, isLinked: (await this.store.linkOf(account.id)) !== null };
   }
 
   /** Decides and carries the decision out. Null: a concurrent request was faster, so the decision must be made again. */
-  private async carryOut(person: Person, present: Present, by: AuditContext) {
+  private async carryOut(person: Person, present: PersonAccounts, by: AuditContext) {
     const decision = decidePerson(person, present, requireOidc(this.settings));
     switch (decision.kind) {
       case 'sign-in':
@@ -102,7 +102,7 @@ export class PeopleService {
    * @param heldMs how long the memberships count without newer claims; they always count until the next recheck
    * @returns false: the service is too busy with other writes
    */
-  async followGroups(
+  async applyGroupsClaim(
     account: Account,
     claims: Claims,
     by: AuditContext,
@@ -110,15 +110,15 @@ export class PeopleService {
   ): Promise<boolean> {
     const { groupsClaim, recheckMinutes } = requireOidc(this.settings);
     if (groupsClaim === null) return true;
-    const claimed = claimedGroups(claims, groupsClaim);
+    const claimed = readGroupsClaim(claims, groupsClaim);
     if (claimed.kind === 'unknown') {
       if (isReported) await this.reportGroups(account, { unknown: true }, by);
       return true;
     }
     const issuedAt = new Date(Number(claims['iat']) * 1000);
     const heldUntil = new Date(this.clock.now().getTime() + Math.max(heldMs, recheckMinutes * MINUTE_MS));
-    const isCurrent = (): Promise<boolean> => this.store.takeClaims(account.id, issuedAt, heldUntil);
-    const taken = await this.groups.follow(account.id, claimed.names, by, isCurrent).catch(nullIfBusy);
+    const isCurrent = (): Promise<boolean> => this.store.recordClaims(account.id, issuedAt, heldUntil);
+    const taken = await this.groups.setOidcMemberships(account.id, claimed.names, by, isCurrent).catch(nullIfBusy);
     if (taken === null) return false;
     const { ambiguous, unusable } = claimed;
     if (isReported && taken.length + ambiguous.length + unusable > 0) {
@@ -129,9 +129,9 @@ export class PeopleService {
   }
 
   /** Ends an account's memberships if the claims behind them have expired. */
-  async lapseGroups(userId: number): Promise<void> {
+  async endExpiredGroups(userId: number): Promise<void> {
     const hasLapsed = (): Promise<boolean> => this.store.haveClaimsLapsed(userId, this.clock.now());
-    await this.groups.follow(userId, [], { actor: null, origin: null }, hasLapsed).catch(nullIfBusy);
+    await this.groups.setOidcMemberships(userId, [], { actor: null, origin: null }, hasLapsed).catch(nullIfBusy);
   }
 
   private async reportGroups(account: Account, details: Record<string, unknown>, by: AuditContext): Promise<void> {

@@ -56,6 +56,6 @@ export class SealService {
   }
 
   private key(purpose: Purpose): Buffer {
-    return this.digests.key(`oidc ${purpose}`);
+    return this.digests.keyFor(`oidc ${purpose}`);
   }
 }

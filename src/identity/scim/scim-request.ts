@@ -10,7 +10,7 @@ import { clientAddress } from '../../platform/http/client-address.js';
 import { BodyLimits, BULK } from '../../platform/http/body-limits.js';
 import type { ErrorForm, Problem } from '../../platform/http/problem.js';
 import { Settings } from '../../platform/settings/settings.js';
-import { parametersOf, selected, type Selection, selectionOf } from './domain/list-request.js';
+import { parametersOf, selectAttributes, type Selection, selectionOf } from './domain/list-request.js';
 import type { ResourceForm } from './domain/resources.js';
 
 const SCIM_PATH = '/api/scim/v2';
@@ -106,7 +106,7 @@ export class ScimRequest {
     const isKnown = known !== undefined && matchesEntityTag(known, version);
     void this.reply.status(isKnown ? 304 : status).header('ETag', version);
     if (status === 201) void this.reply.header('Location', location);
-    return isKnown ? undefined : selected(resource, this.selection);
+    return isKnown ? undefined : selectAttributes(resource, this.selection);
   }
 
   /** Answers 204 with the ETag of the resource. */

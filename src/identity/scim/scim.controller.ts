@@ -1,13 +1,13 @@
 import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { found, Refused } from '../../kernel/errors.js';
+import { orNotFound, Refused } from '../../kernel/errors.js';
 import { Public } from '../../platform/http/access.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
-import { changesOf, wholeGroup } from './domain/group-changes.js';
-import { listForm, listRequestOf, selected, wants } from './domain/list-request.js';
+import { changesByPatch, changesByBody } from './domain/group-changes.js';
+import { listForm, listRequestOf, selectAttributes, isSelected } from './domain/list-request.js';
 import { operationsOf } from './domain/patch.js';
 import { groupForm, resourceTypes, schemas, serviceProviderConfig, userForm } from './domain/resources.js';
-import { changedUser, type ScimUser, type UserAttributes, wholeUser } from './domain/user-attributes.js';
+import { patchUser, type ScimUser, type UserAttributes, userOfBody } from './domain/user-attributes.js';
 import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './scim-request.js';
 import { ScimGroupsService, ScimUsersService } from './scim.service.js';
 import { ScimGroupStore, ScimUserStore } from './scim.store.js';
@@ -28,7 +28,7 @@ export class ScimUsersController {
   async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
     const request = listRequestOf(parameters);
     const { total, resources } = await this.store.list(request);
-    const forms = resources.map((user) => selected(userForm(user, base), request.selection));
+    const forms = resources.map((user) => selectAttributes(userForm(user, base), request.selection));
     return listForm(forms, total, request.offset);
   }
 
@@ -48,7 +48,7 @@ export class ScimUsersController {
   @ScimBody()
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
     const { body, by, base } = request;
-    const next = ({ active }: ScimUser): UserAttributes => wholeUser(body, { id: String(id), active });
+    const next = ({ active }: ScimUser): UserAttributes => userOfBody(body, { id: String(id), active });
     return request.answer(userForm(await this.users.change(id, request.versionCheck(userForm), by, next), base));
   }
 
@@ -57,7 +57,7 @@ export class ScimUsersController {
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
     const { body, by, base } = request;
     const operations = operationsOf(body);
-    const next = (user: ScimUser): UserAttributes => changedUser(user, String(id), operations);
+    const next = (user: ScimUser): UserAttributes => patchUser(user, String(id), operations);
     return request.answer(userForm(await this.users.change(id, request.versionCheck(userForm), by, next), base));
   }
 
@@ -81,37 +81,37 @@ export class ScimGroupsController {
   @Get()
   async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
     const request = listRequestOf(parameters);
-    const { total, resources } = await this.store.list(request, wants(request.selection, 'members'));
-    const forms = resources.map((group) => selected(groupForm(group, base), request.selection));
+    const { total, resources } = await this.store.list(request, isSelected(request.selection, 'members'));
+    const forms = resources.map((group) => selectAttributes(groupForm(group, base), request.selection));
     return listForm(forms, total, request.offset);
   }
 
   @Post()
   @ScimBody()
   async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
-    return this.answered(await this.groups.create(request.body, request.by), request, 201);
+    return this.answerGroup(await this.groups.create(request.body, request.by), request, 201);
   }
 
   @Get(':id')
   find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
-    return this.answered(id, request);
+    return this.answerGroup(id, request);
   }
 
   @Put(':id')
   @ScimBody()
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    const changes = wholeGroup(request.body, String(id));
+    const changes = changesByBody(request.body, String(id));
     await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
-    return this.answered(id, request);
+    return this.answerGroup(id, request);
   }
 
   /** Answers without a body, which would contain all members, unless the request selects attributes (section 3.5.2). */
   @Patch(':id')
   @ScimBody()
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    const changes = changesOf(operationsOf(request.body), String(id));
+    const changes = changesByPatch(operationsOf(request.body), String(id));
     await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
-    if (request.selection.only !== null) return this.answered(id, request);
+    if (request.selection.only !== null) return this.answerGroup(id, request);
     request.answerNoContent(groupForm(await this.groups.find(id, false), request.base));
     return undefined;
   }
@@ -122,8 +122,8 @@ export class ScimGroupsController {
     return this.groups.delete(id, request.versionCheck(groupForm), request.by);
   }
 
-  private async answered(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object | undefined> {
-    const group = await this.groups.find(id, wants(request.selection, 'members'));
+  private async answerGroup(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object | undefined> {
+    const group = await this.groups.find(id, isSelected(request.selection, 'members'));
     return request.answer(groupForm(group, request.base), status);
   }
 }
@@ -146,7 +146,7 @@ export class ScimDiscoveryController {
 
   @Get('Schemas/:id')
   schema(@Param('id') id: string, @CurrentScimRequest() { base }: ScimRequest): object {
-    return found(schemas(base).find((schema) => schema.id === id) ?? null);
+    return orNotFound(schemas(base).find((schema) => schema.id === id) ?? null);
   }
 
   @Get('ResourceTypes')
@@ -156,7 +156,7 @@ export class ScimDiscoveryController {
 
   @Get('ResourceTypes/:id')
   resourceType(@Param('id') id: string, @CurrentScimRequest() { base }: ScimRequest): object {
-    return found(resourceTypes(base).find((type) => type.id === id) ?? null);
+    return orNotFound(resourceTypes(base).find((type) => type.id === id) ?? null);
   }
 
   @Post(['.search', 'Users/.search', 'Groups/.search'])

@@ -5,24 +5,30 @@ import { AdministrationService } from '../../auth/administration.service.js';
 import { AccessWritesService } from '../../grants/access-writes.service.js';
 import { GroupWritesService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
-import { found, Refused } from '../../kernel/errors.js';
+import { orNotFound, Refused } from '../../kernel/errors.js';
 import { BEYOND_HEADERS, firstNames, isHeaderText } from '../../kernel/name.js';
 import { emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';
-import { accountEmail, type ScimUser, UNSET, type UserAttributes, wholeUser } from './domain/user-attributes.js';
-import { integerId, invalid, shown } from './domain/values.js';
+import {
+  accountEmail,
+  type ScimUser,
+  UNSET_ATTRIBUTES,
+  type UserAttributes,
+  userOfBody,
+} from './domain/user-attributes.js';
+import { integerId, invalid, jsonExcerpt } from './domain/values.js';
 import type { VersionCheck } from './scim-request.js';
 import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import {
-  attributesAfter,
+  attributesIn,
   type GroupChange,
-  joining,
+  addedMembers,
   membershipAfter,
   type ScimGroup,
-  touched,
-  wholeGroup,
+  affectedMembers,
+  changesByBody,
 } from './domain/group-changes.js';
 
 /** Creates, changes and deletes groups by SCIM. */
@@ -36,15 +42,15 @@ export class ScimGroupsService {
 
   /** @throws Refused `not_found` */
   async find(id: number, withMembers: boolean): Promise<ScimGroup> {
-    return found(await this.store.find(id, withMembers));
+    return orNotFound(await this.store.find(id, withMembers));
   }
 
   /** @returns the new group's id. @throws Refused 400; `name_taken` */
   create(body: unknown, by: AuditContext): Promise<number> {
-    const changes = wholeGroup(body, null);
+    const changes = changesByBody(body, null);
     return this.writes.run(async () => {
       await this.checkJoining(changes);
-      const { name = '', externalId = null } = attributesAfter(changes);
+      const { name = '', externalId = null } = attributesIn(changes);
       const { id } = await this.groups.create({ name, externalId, description: null, source: 'scim' }, by);
       await this.groups.moveMembers('member_added', id, asMembers(membershipAfter(changes, []).added), by);
       return id;
@@ -54,7 +60,7 @@ export class ScimGroupsService {
   /** @throws Refused `not_found`; `group_in_use`, with the grants and policies that name the group */
   async delete(id: number, check: VersionCheck<ScimGroup>, by: AuditContext): Promise<void> {
     await this.writes.run(async () => {
-      check(found(await this.store.lock(id)));
+      check(orNotFound(await this.store.lock(id)));
       await this.groups.delete(id, by);
     });
   }
@@ -68,14 +74,14 @@ export class ScimGroupsService {
       await this.find(id, false);
       // Users are locked before groups, as in the deletion of a user, to prevent deadlocks.
       await this.checkJoining(changes);
-      const group = found(await this.store.lock(id));
+      const group = orNotFound(await this.store.lock(id));
       check(group);
-      const { name = group.name, externalId = group.externalId } = attributesAfter(changes);
+      const { name = group.name, externalId = group.externalId } = attributesIn(changes);
       if (name !== group.name || externalId !== group.externalId) {
         await this.groups.change(id, { name, externalId }, by);
       }
-      const among = touched(changes);
-      const present = await this.store.members(id, among === null ? null : among.flatMap(userId));
+      const among = affectedMembers(changes);
+      const present = await this.store.memberIds(id, among === null ? null : among.flatMap(userId));
       const { added, removed } = membershipAfter(changes, present.map(String));
       await this.groups.moveMembers('member_added', id, asMembers(added), by);
       await this.groups.moveMembers('member_removed', id, asMembers(removed), by);
@@ -83,11 +89,11 @@ export class ScimGroupsService {
   }
 
   private async checkJoining(changes: readonly GroupChange[]): Promise<void> {
-    const ids = joining(changes);
-    const known = ids.length === 0 ? new Set() : await this.store.users(ids.flatMap(userId));
+    const ids = addedMembers(changes);
+    const known = ids.length === 0 ? new Set() : await this.store.lockUsers(ids.flatMap(userId));
     const unknown = ids.filter((id) => !userId(id).some((each) => known.has(each)));
     if (unknown.length === 0) return;
-    throw invalid('invalidValue', `There are no such users: ${firstNames(unknown.map(shown), SHOWN)}.`);
+    throw invalid('invalidValue', `There are no such users: ${firstNames(unknown.map(jsonExcerpt), SHOWN)}.`);
   }
 }
 
@@ -117,22 +123,22 @@ export class ScimUsersService {
 
   /** @throws Refused `not_found` */
   async find(id: number): Promise<ScimUser> {
-    return found(await this.store.find(id));
+    return orNotFound(await this.store.find(id));
   }
 
   /** Creates an account, or reactivates the person's inactive one. @throws Refused 400; `name_taken` for a name or id of another account */
   async create(body: unknown, by: AuditContext): Promise<ScimUser> {
-    const asked = wholeUser(body, null);
+    const asked = userOfBody(body, null);
     return this.writes.run(async () => {
       const { userName: username, externalId } = asked;
       const former = await this.store.lockInactive(asked);
-      if (former !== null) return this.write(former, asked, by);
+      if (former !== null) return this.writeUser(former, asked, by);
       const email = addressOf(asked);
       const [outcome] = await this.accounts.create([{ username, email, role: 'user', source: 'scim', password: null }]);
       if (outcome === undefined) throw new Error('an account without an outcome');
       if (outcome.kind !== 'created') {
-        const adopted = await this.adopt(username, externalId, by);
-        if (adopted !== null) return this.write(adopted, asked, by);
+        const adopted = await this.adoptAccount(username, externalId, by);
+        if (adopted !== null) return this.writeUser(adopted, asked, by);
         const holder = outcome.kind === 'exists' ? ({ name: username, holder: 'account' } as const) : outcome.holder;
         throw nameTaken(`The userName ${username} ${holderText(holder, username)}.`);
       }
@@ -140,8 +146,8 @@ export class ScimUsersService {
       const { account } = outcome;
       const details = { source: 'scim', role: account.role, external_id: externalId };
       await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
-      await this.keep(account.id, asked);
-      return asked.active ? this.find(account.id) : this.write(await this.find(account.id), asked, by);
+      await this.keepAttributes(account.id, asked);
+      return asked.active ? this.find(account.id) : this.writeUser(await this.find(account.id), asked, by);
     });
   }
 
@@ -151,7 +157,7 @@ export class ScimUsersService {
    */
   async delete(id: number, check: VersionCheck<ScimUser>, by: AuditContext): Promise<void> {
     await this.writes.run(async () => {
-      const user = found(await this.store.lock(id));
+      const user = orNotFound(await this.store.lock(id));
       check(user);
       const change = { isActive: false, by: 'scim' as const, email: null };
       const outcome = await this.administration.change(id, change, by, auditDetails(user));
@@ -173,13 +179,13 @@ export class ScimUsersService {
     next: (user: ScimUser) => UserAttributes,
   ): Promise<ScimUser> {
     return this.writes.run(async () => {
-      const user = found(await this.store.lock(id));
+      const user = orNotFound(await this.store.lock(id));
       check(user);
-      return this.write(user, next(user), by);
+      return this.writeUser(user, next(user), by);
     });
   }
 
-  private async write(user: ScimUser, asked: UserAttributes, by: AuditContext): Promise<ScimUser> {
+  private async writeUser(user: ScimUser, asked: UserAttributes, by: AuditContext): Promise<ScimUser> {
     const { userName: username, active: isActive } = asked;
     if (username !== user.userName) refuseBeyondHeaders(username);
     const change = { username, isActive, by: 'scim' as const, email: addressOf(asked) };
@@ -190,7 +196,7 @@ export class ScimUsersService {
     if (outcome.kind !== 'changed') throw unchanged(outcome.kind);
     const isFoundAlike = username === user.userName && asked.externalId === user.externalId;
     if (outcome.before.role === 'admin' && !isFoundAlike) await this.checkTaken(user.id);
-    await this.keep(user.id, asked);
+    await this.keepAttributes(user.id, asked);
     return this.find(user.id);
   }
 
@@ -201,8 +207,8 @@ export class ScimUsersService {
     throw invalid('mutability', detail);
   }
 
-  private async keep(id: number, asked: UserAttributes): Promise<void> {
-    if (await this.store.put(id, asked, this.clock.now())) return;
+  private async keepAttributes(id: number, asked: UserAttributes): Promise<void> {
+    if (await this.store.saveUser(id, asked, this.clock.now())) return;
     throw nameTaken(`Another user has the externalId ${asked.externalId ?? ''}.`);
   }
 
@@ -210,7 +216,7 @@ export class ScimUsersService {
    * Adopts the account of that name (compared without the case of ASCII letters) if an import or a sign-in at the provider made it and it
    * has no password. @returns null: there is none. @throws Refused `name_taken` if another person signs in to it
    */
-  private async adopt(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
+  private async adoptAccount(username: string, externalId: string | null, by: AuditContext): Promise<ScimUser | null> {
     const account = await this.accounts.takeOver(username, ['import', 'oidc'], 'scim');
     if (account === null) return null;
     const subject = await this.store.linkedSubject(account.id);
@@ -220,7 +226,7 @@ export class ScimUsersService {
       );
     }
     const emails = account.email === null ? [] : [{ value: account.email, type: 'work', primary: true }];
-    await this.store.put(account.id, { ...UNSET, externalId, emails }, this.clock.now());
+    await this.store.saveUser(account.id, { ...UNSET_ATTRIBUTES, externalId, emails }, this.clock.now());
     const details = { external_id: externalId };
     await this.audit.record({ event: 'account_adopted', ...by, subject: userSubject(account), details });
     return this.find(account.id);

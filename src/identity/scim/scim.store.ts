@@ -64,7 +64,7 @@ export class ScimUserStore {
   constructor(private readonly session: DatabaseSession) {}
 
   find(id: number): Promise<ScimUser | null> {
-    return this.session.first<ScimUser>(`SELECT ${USER_COLUMNS} ${USER_SOURCE} WHERE u.id = $1`, [id]);
+    return this.session.firstRow<ScimUser>(`SELECT ${USER_COLUMNS} ${USER_SOURCE} WHERE u.id = $1`, [id]);
   }
 
   /** Finds a user and locks it until the transaction ends. */
@@ -78,7 +78,7 @@ export class ScimUserStore {
    * person signs in to the account.
    */
   async lockInactive({ userName, externalId }: Pick<ScimUser, 'userName' | 'externalId'>) {
-    const found = await this.session.first<{ id: number }>(
+    const found = await this.session.firstRow<{ id: number }>(
       `SELECT u.id ${USER_SOURCE} WHERE NOT u.is_active AND (s.external_id = $1 OR (
          (s.external_id IS NULL OR $1::text IS NULL) AND lower(u.username COLLATE "C") = lower($2 COLLATE "C")
          AND NOT EXISTS (SELECT FROM oidc_people o WHERE o.user_id = u.id AND o.subject IS DISTINCT FROM $1)))
@@ -99,10 +99,10 @@ export class ScimUserStore {
   }
 
   /** Makes an account a user of SCIM, or changes its attributes. False: another user has the external id. */
-  async put(id: number, profile: Omit<UserAttributes, 'userName' | 'active'>, at: Date): Promise<boolean> {
+  async saveUser(id: number, profile: Omit<UserAttributes, 'userName' | 'active'>, at: Date): Promise<boolean> {
     const { externalId, name, displayName, emails } = profile;
     const names = [name.formatted, name.familyName, name.givenName, displayName];
-    const put = await this.session.unlessTaken(
+    const put = await this.session.queryUnlessTaken(
       'scim_users_external_id',
       `INSERT INTO scim_users (user_id, external_id, formatted_name, family_name, given_name, display_name, emails, changed_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -116,7 +116,7 @@ export class ScimUserStore {
   /** The subject of the person who signs in to the account at the provider. */
   async linkedSubject(id: number): Promise<string | null> {
     const select = 'SELECT subject FROM oidc_people WHERE user_id = $1';
-    return (await this.session.first<{ subject: string }>(select, [id]))?.subject ?? null;
+    return (await this.session.firstRow<{ subject: string }>(select, [id]))?.subject ?? null;
   }
 
   async remove(id: number): Promise<void> {
@@ -160,17 +160,17 @@ export class ScimGroupStore {
   constructor(private readonly session: DatabaseSession) {}
 
   async find(id: number, withMembers: boolean): Promise<ScimGroup | null> {
-    const group = await this.one(id);
-    return group !== null && withMembers ? { ...group, members: await this.members(id, null) } : group;
+    const group = await this.findOne(id);
+    return group !== null && withMembers ? { ...group, memberIds: await this.memberIds(id, null) } : group;
   }
 
   /** Finds a group without its members, and locks it until the transaction ends. */
   lock(id: number): Promise<ScimGroup | null> {
-    return this.one(id, 'FOR UPDATE');
+    return this.findOne(id, 'FOR UPDATE');
   }
 
-  private one(id: number, lock = ''): Promise<ScimGroup | null> {
-    return this.session.first<ScimGroup>(`SELECT ${GROUP_COLUMNS} ${GROUP_SOURCE} AND g.id = $1 ${lock}`, [id]);
+  private findOne(id: number, lock = ''): Promise<ScimGroup | null> {
+    return this.session.firstRow<ScimGroup>(`SELECT ${GROUP_COLUMNS} ${GROUP_SOURCE} AND g.id = $1 ${lock}`, [id]);
   }
 
   /** A page of groups. With members it ends early if they would be more than MOST_LISTED_MEMBERS. */
@@ -180,11 +180,11 @@ export class ScimGroupStore {
   ): Promise<ListResult<ScimGroup>> {
     const listed = { columns: GROUP_COLUMNS, source: GROUP_SOURCE, id: 'g.id', filterable: GROUP_FILTERABLE };
     const { total, resources } = await filteredPage<ScimGroup>(this.session, listed, filter, page);
-    return { total, resources: withMembers ? await this.filled(resources) : resources };
+    return { total, resources: withMembers ? await this.withMembers(resources) : resources };
   }
 
   /** Ids of members. @param among ids to which the result is limited; null: no limit */
-  async members(id: number, among: readonly number[] | null): Promise<number[]> {
+  async memberIds(id: number, among: readonly number[] | null): Promise<number[]> {
     const rows = await this.session.query<{ id: number }>(
       `SELECT user_id AS id FROM group_members
         WHERE group_id = $1 AND user_id IS NOT NULL AND ($2::integer[] IS NULL OR user_id = ANY ($2)) ORDER BY user_id`,
@@ -194,7 +194,7 @@ export class ScimGroupStore {
   }
 
   /** The ids among these that belong to users of SCIM, which are locked until the transaction ends. */
-  async users(ids: readonly number[]): Promise<ReadonlySet<number>> {
+  async lockUsers(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const rows = await this.session.query<{ id: number }>(
       'SELECT user_id AS id FROM scim_users WHERE user_id = ANY ($1) ORDER BY user_id FOR KEY SHARE',
       [ids],
@@ -203,7 +203,7 @@ export class ScimGroupStore {
   }
 
   /** The first groups with their members, up to MOST_LISTED_MEMBERS but at least one group. */
-  private async filled(groups: readonly ScimGroup[]): Promise<ScimGroup[]> {
+  private async withMembers(groups: readonly ScimGroup[]): Promise<ScimGroup[]> {
     const rows = await this.session.query<{ id: number; members: number[] }>(
       `SELECT group_id AS id, array_agg(user_id ORDER BY user_id) AS members
          FROM group_members

@@ -39,7 +39,7 @@ export class ApiTokenStore {
     if (found === null) return null;
     const { name, scopes, hasExpired, isOwnerAway, isUseDue, ...account } = found;
     if (isUseDue && !hasExpired && !isOwnerAway) {
-      await this.session.changed('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [id, now]);
+      await this.session.execute('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [id, now]);
     }
     return { id, name, scopes, hasExpired, isOwnerAway, account };
   }
@@ -48,12 +48,12 @@ export class ApiTokenStore {
   async add(userId: number, token: ApiToken, digest: Buffer): Promise<'added' | 'too-many' | 'not-active'> {
     // The lock serializes concurrent counts. A concurrent deactivation waits, and then finds the token.
     const active = 'SELECT FROM users WHERE id = $1 AND is_active FOR NO KEY UPDATE';
-    if ((await this.session.first(active, [userId])) === null) return 'not-active';
-    await this.session.changed('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [
+    if ((await this.session.firstRow(active, [userId])) === null) return 'not-active';
+    await this.session.execute('DELETE FROM api_tokens WHERE user_id = $1 AND expires_at <= $2', [
       userId,
       token.createdAt,
     ]);
-    const added = await this.session.first(
+    const added = await this.session.firstRow(
       `INSERT INTO api_tokens (id, user_id, name, scopes, digest, created_at, expires_at)
        SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM api_tokens WHERE user_id = $2 AND revoked_at IS NULL) < $8 RETURNING id`,
       [token.id, userId, token.name, token.scopes, digest, token.createdAt, token.expiresAt, MOST_TOKENS],
@@ -69,13 +69,13 @@ export class ApiTokenStore {
 
   /** Revokes a token. `unknown`: the account never had it, or it has expired and was removed. */
   async revoke(userId: number, id: string, at: Date): Promise<ApiToken | 'had-ended' | 'unknown'> {
-    const token = await this.session.first<ApiToken>(
+    const token = await this.session.firstRow<ApiToken>(
       `UPDATE api_tokens SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL RETURNING ${TOKEN}`,
       [id, userId, at],
     );
     if (token !== null) return token;
     const select = 'SELECT FROM api_tokens WHERE id = $1 AND user_id = $2';
-    return (await this.session.first(select, [id, userId])) === null ? 'unknown' : 'had-ended';
+    return (await this.session.firstRow(select, [id, userId])) === null ? 'unknown' : 'had-ended';
   }
 
   /** Revokes all tokens of an account. @returns how many of them had not expired */
@@ -87,8 +87,8 @@ export class ApiTokenStore {
   }
 
   /** Counts unexpired tokens of administrators that were not used since `unusedSince` or expire after `latestExpiry`. */
-  async staleOfAdministrators(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number> {
-    const [counted] = await this.session.prepared<{ stale: number }>(
+  async countStale(now: Date, unusedSince: Date, latestExpiry: Date): Promise<number> {
+    const [counted] = await this.session.queryPrepared<{ stale: number }>(
       'stale_tokens',
       `SELECT count(*)::integer AS stale FROM api_tokens t JOIN users u ON u.id = t.user_id
        WHERE u.role = 'admin' AND t.expires_at > $1 AND t.revoked_at IS NULL

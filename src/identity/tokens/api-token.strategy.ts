@@ -34,8 +34,8 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     const text = bearerToken(request) ?? '';
     const id = idInToken(text);
     if (id === null) throw invalidToken('token-form');
-    const digest = this.digests.of('api-token', text);
-    const find = (): Promise<AdmittedToken | null> => this.admitted(id, digest);
+    const digest = this.digests.digestOf('api-token', text);
+    const find = (): Promise<AdmittedToken | null> => this.findAdmitted(id, digest);
     const token = await find();
     if (token === null) throw invalidToken('token-unknown');
     if (token.hasExpired) throw new Refused('token_expired');
@@ -48,7 +48,7 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
     });
   }
 
-  private admitted(id: string, digest: Buffer): Promise<AdmittedToken | null> {
+  private findAdmitted(id: string, digest: Buffer): Promise<AdmittedToken | null> {
     const now = this.clock.now();
     const days = this.settings.oidc?.tokenDays ?? null;
     return this.tokens.admit(id, digest, now, days === null ? null : new Date(now.getTime() - days * DAY_MS));

@@ -5,23 +5,23 @@ import { invalidToken } from '../../auth/domain/claims.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Registry } from 'prom-client';
 import { Clock, Timers } from '../../kernel/clock.js';
-import { found, Refused } from '../../kernel/errors.js';
+import { orNotFound, Refused } from '../../kernel/errors.js';
 import { Ids } from '../../kernel/ids.js';
 import type { AuthenticatedUser } from '../../platform/http/access.js';
 import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
-import { gaugeOf } from '../../platform/operations/metrics.js';
+import { liveGauge } from '../../platform/operations/metrics.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { Transaction } from '../../platform/database/transaction.js';
 import { UserStore } from '../../users/user.store.js';
 import { ApiTokenStore } from './api-token.store.js';
 import {
   type ApiToken,
-  checkWanted,
+  checkNewToken,
   DAY_MS,
   isTokenId,
   MOST_TOKENS,
   TOKEN_BYTES,
-  tokenText,
+  newTokenText,
   type WantedToken,
 } from './domain/api-token.js';
 
@@ -49,7 +49,7 @@ export class ApiTokensService {
     sessions.revokeTokens = (userId) => this.store.revokeAllOf(userId, this.clock.now());
     const help =
       'API tokens of administrators not used for 90 days, or living longer than `AUTH_TOKEN_MAX_DAYS`; NaN: the database does not say.';
-    gaugeOf(registry, 'grantline_stale_administrator_tokens', help, () => this.stale());
+    liveGauge(registry, 'grantline_stale_administrator_tokens', help, () => this.countStale());
   }
 
   /** @returns the token, with its text, which is stored nowhere. @throws Refused `token_invalid` if the session has ended meanwhile */
@@ -59,11 +59,11 @@ export class ApiTokensService {
     by: AuditContext,
   ): Promise<{ token: ApiToken; text: string }> {
     const now = this.clock.now();
-    checkWanted(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
-    const { id, text } = tokenText(this.ids.bytes(TOKEN_BYTES));
+    checkNewToken(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
+    const { id, text } = newTokenText(this.ids.bytes(TOKEN_BYTES));
     const token: ApiToken = { id, ...wanted, createdAt: now, lastUsedAt: null };
     return this.transaction.run(async () => {
-      const outcome = await this.store.add(user.id, token, this.digests.of('api-token', text));
+      const outcome = await this.store.add(user.id, token, this.digests.digestOf('api-token', text));
       if (outcome === 'too-many') {
         throw new Refused('too_many_tokens', { detail: `Nobody has more than ${MOST_TOKENS}: revoke one first.` });
       }
@@ -83,7 +83,7 @@ export class ApiTokensService {
 
   /** @throws Refused `not_found` */
   async listOfAccount(userId: number): Promise<ApiToken[]> {
-    found(await this.users.find(userId));
+    orNotFound(await this.users.find(userId));
     return this.listOf(userId);
   }
 
@@ -100,14 +100,14 @@ export class ApiTokensService {
   }
 
   /** The number of stale tokens. NaN while the database does not answer, because 0 would mean that no token is stale. */
-  private async stale(): Promise<number> {
+  private async countStale(): Promise<number> {
     const now = this.clock.now();
     const unusedSince = new Date(now.getTime() - UNUSED_DAYS * DAY_MS);
     const latestExpiry = new Date(now.getTime() + this.settings.auth.tokenMaxDays * DAY_MS);
     let stale = Number.NaN;
-    const counting = this.store.staleOfAdministrators(now, unusedSince, latestExpiry);
+    const counting = this.store.countStale(now, unusedSince, latestExpiry);
     const counted = counting.then((count) => (stale = count));
-    await this.timers.atMost(DEADLINE, counted).catch(() => undefined);
+    await this.timers.waitAtMost(DEADLINE, counted).catch(() => undefined);
     return stale;
   }
 }

@@ -35,11 +35,11 @@ export class DatabaseClock extends Clock implements OnApplicationShutdown {
   }
 
   /** @throws if the database cannot be reached, because the first reading is required. */
-  static async aligned(parts: ClockParts): Promise<DatabaseClock> {
+  static async createAligned(parts: ClockParts): Promise<DatabaseClock> {
     const clock = new DatabaseClock(parts);
     await clock.align();
     // Time continues from the last successful reading if one fails.
-    void parts.timers.every(ALIGN_EVERY_MS, clock.stopping.signal, () => clock.align().catch(() => undefined));
+    void parts.timers.repeat(ALIGN_EVERY_MS, clock.stopping.signal, () => clock.align().catch(() => undefined));
     return clock;
   }
 

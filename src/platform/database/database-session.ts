@@ -37,7 +37,7 @@ export class DatabaseSession extends Transaction {
    * Runs a query that nearly every request makes. It is prepared once on each connection, and bypasses the ORM, which takes as long as the
    * query itself. In a transaction it runs unprepared on the transaction's connection.
    */
-  async prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+  async queryPrepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     const transaction = this.running;
     if (transaction !== undefined) return transaction.query<Row[]>(text, values);
     const pool = (this.source.driver as PostgresDriver).master as Pool;
@@ -52,12 +52,12 @@ export class DatabaseSession extends Transaction {
   }
 
   /** The first row of a statement; null: it has none. */
-  async first<Row extends object>(statement: string, values: unknown[] = []): Promise<Row | null> {
+  async firstRow<Row extends object>(statement: string, values: unknown[] = []): Promise<Row | null> {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
   /** The row of a statement that always has one. */
-  async one<Row extends object>(statement: string, values: unknown[] = []): Promise<Row> {
+  async oneRow<Row extends object>(statement: string, values: unknown[] = []): Promise<Row> {
     const [row] = await this.query<Row>(statement, values);
     if (row === undefined) throw new Error('a statement without the row that it always has');
     return row;
@@ -67,7 +67,7 @@ export class DatabaseSession extends Transaction {
    * Runs a statement that may violate a unique constraint, in a savepoint.
    * @param constraint null: any. @returns its rows; null: it violated the constraint, and nothing is changed
    */
-  async unlessTaken(constraint: string | null, statement: string, values: unknown[]): Promise<object[] | null> {
+  async queryUnlessTaken(constraint: string | null, statement: string, values: unknown[]): Promise<object[] | null> {
     try {
       return rowsOf(await this.manager.transaction((tx) => tx.query<unknown[]>(statement, values)));
     } catch (error) {
@@ -79,13 +79,13 @@ export class DatabaseSession extends Transaction {
   }
 
   /** Runs an UPDATE or DELETE. @returns how many rows it changed */
-  async changed(statement: string, values: unknown[]): Promise<number> {
+  async execute(statement: string, values: unknown[]): Promise<number> {
     const [, changed] = await this.manager.query<[unknown, number]>(statement, values);
     return changed;
   }
 
   /** Runs reads outside of the running transaction, whose writes they do not see. */
-  outside<T>(work: () => Promise<T>): Promise<T> {
+  runOutside<T>(work: () => Promise<T>): Promise<T> {
     return this.current.exit(work);
   }
 

@@ -66,10 +66,10 @@ export class PooledClient extends Client {
   constructor(config?: string | ClientConfig) {
     super(config);
     this.on('error', () => undefined);
-    this.query = this.closingWhenLate(this.query.bind(this));
+    this.query = this.closeWhenLate(this.query.bind(this));
   }
 
-  private closingWhenLate(query: Client['query']): Client['query'] {
+  private closeWhenLate(query: Client['query']): Client['query'] {
     return new Proxy(query, {
       apply: (target, self, parameters: unknown[]): unknown => {
         const result: unknown = Reflect.apply(target, self, parameters);

@@ -17,7 +17,7 @@ import {
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { LogMarker } from '../../kernel/log-marker.js';
-import { ownFolder, readPlainFile } from '../files/plain-file.js';
+import { ensureOwnFolder, readPlainFile } from '../files/plain-file.js';
 import { createFile } from '../files/whole-file.js';
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -51,7 +51,7 @@ export async function prepareCluster(
     throw new Error(`${folder} can be changed by ${account.name}, who runs the database: set DATA_DIR or DATABASE_URL`);
   }
   const { home, passwords } = await description(folder, account);
-  ownFolder(home, account === null ? 0o700 : 0o711);
+  ensureOwnFolder(home, account === null ? 0o700 : 0o711);
   const binaries = await runnableBinaries(packaged ?? (await packagedBinaries()), account, home);
   const cluster = { home, data: join(home, 'data'), passwords, account, binaries };
   if (!existsSync(join(cluster.data, 'PG_VERSION'))) {
@@ -158,14 +158,14 @@ export function isReplaceable(path: string, account: Account): boolean {
 }
 
 /** Options to start a process as an account, in its own session, so that Ctrl-C at a terminal does not reach it directly. */
-export function runningAs(account: Account, cwd: string) {
+export function spawnOptions(account: Account, cwd: string) {
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
   return { cwd, env, detached: true, ...(account === null ? {} : { uid: account.uid, gid: account.gid }) };
 }
 
 /** Runs a program to its end as an account. @throws Error with its error output if it fails. */
 export async function runAs(account: Account, cwd: string, program: string, args: readonly string[]): Promise<void> {
-  const child = spawn(program, args, { ...runningAs(account, cwd), stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(program, args, { ...spawnOptions(account, cwd), stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
@@ -198,7 +198,7 @@ async function runnableBinaries(packaged: Binaries, account: Account, home: stri
   const root = dirname(dirname(packaged.initdb));
   if (isReachable(dirname(packaged.initdb), account)) return packaged;
   const copies = join(home, 'native');
-  ownFolder(copies, 0o755);
+  ensureOwnFolder(copies, 0o755);
   const { stdout } = await promisify(execFile)(packaged.postgres, ['--version']);
   const version = join(copies, stdout.trim().replaceAll(/[^\w.]+/g, '-'));
   if (!existsSync(version)) copyWhole(root, version);

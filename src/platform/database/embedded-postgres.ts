@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { LogMarker } from '../../kernel/log-marker.js';
-import { type Binaries, type Cluster, prepareCluster, runAs, runningAs } from './embedded-cluster.js';
+import { type Binaries, type Cluster, prepareCluster, runAs, spawnOptions } from './embedded-cluster.js';
 import { openLog, readPlainFile } from '../files/plain-file.js';
 
 export interface EmbeddedDatabase {
@@ -69,7 +69,7 @@ async function enter(cluster: Cluster, options: readonly string[]): Promise<{ cl
   let launchAt = 0;
   for (;;) {
     const port = recordedPort(cluster);
-    const client = await present(cluster, port);
+    const client = await connectPresence(cluster, port);
     if (port !== null && client !== null) return { client, port };
     if (performance.now() > deadline) {
       throw new Error(
@@ -91,7 +91,7 @@ function launch(cluster: Cluster, options: readonly string[], port: number): voi
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', ...options];
   const log = openLog(logFile(cluster));
   const server = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
-    ...runningAs(account, home),
+    ...spawnOptions(account, home),
     stdio: ['ignore', log, log],
   });
   closeSync(log);
@@ -115,7 +115,7 @@ function recordedPort({ account, data }: Cluster): number | null {
 }
 
 /** A connection by which other processes see that this one uses the database. Null: no server runs, or it is being stopped. */
-async function present(cluster: Cluster, port: number | null): Promise<Client | null> {
+async function connectPresence(cluster: Cluster, port: number | null): Promise<Client | null> {
   const client = await connect(cluster, port, PRESENCE);
   if (client === null) return null;
   try {

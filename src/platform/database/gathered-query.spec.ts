@@ -12,7 +12,7 @@ class FakeSession {
   readonly statements: unknown[][] = [];
   readonly texts: string[] = [];
 
-  prepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+  queryPrepared<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     this.statements.push(values);
     this.texts.push(`${name}: ${text.trim().replaceAll(/\s+/g, ' ')}`);
     if (this.failure !== null) return Promise.reject(this.failure);

@@ -23,7 +23,7 @@ export class GatheredQuery<Row extends QueryResultRow> {
    * @param text the query for one key, with the key's parts as first parameters, then the times
    */
   constructor(
-    private readonly session: Pick<DatabaseSession, 'isInTransaction' | 'prepared'>,
+    private readonly session: Pick<DatabaseSession, 'isInTransaction' | 'queryPrepared'>,
     private readonly name: string,
     keyTypes: readonly string[],
     private readonly text: string,
@@ -53,13 +53,13 @@ export class GatheredQuery<Row extends QueryResultRow> {
     const [first, second] = together;
     try {
       if (first !== undefined && second === undefined) {
-        const rows = await this.session.prepared<Row>(this.name, this.text, [...first.key, ...times]);
+        const rows = await this.session.queryPrepared<Row>(this.name, this.text, [...first.key, ...times]);
         first.answer(rows[0] ?? null);
         return;
       }
       const parts = first?.key.map((_, part) => together.map(({ key }) => key[part])) ?? [];
       const values = [...parts, ...times];
-      const rows = await this.session.prepared<Row & { at: number }>(`${this.name}_many`, this.textOfMany, values);
+      const rows = await this.session.queryPrepared<Row & { at: number }>(`${this.name}_many`, this.textOfMany, values);
       for (const row of rows) together[row.at - 1]?.answer(row);
       for (const { answer } of together) answer(null); // the remaining keys have no row
     } catch (error) {

@@ -15,7 +15,7 @@ interface Migrating {
   /** Least retention for the service's role; absent: unchanged. */
   least?: LeastRetention;
   report?: (wait: MigrationWait) => void;
-  patience?: Patience;
+  patience?: WaitLimits;
 }
 
 /** Key of the lock for migrations: TypeORM takes no lock itself, and two starting replicas would compete. */
@@ -46,10 +46,10 @@ export async function migrate(
   const waits = new MigrationWaits(runner, source, report, patience);
   try {
     await waits.begin();
-    await waits.outlast(() => runner.query('SELECT pg_advisory_lock($1)', [LOCK]), 0);
+    await waits.retryUntilFree(() => runner.query('SELECT pg_advisory_lock($1)', [LOCK]), 0);
     await takeOver(runner);
     const pending = await pendingNames(runner);
-    await waits.outlast(async () => {
+    await waits.retryUntilFree(async () => {
       const executor = new MigrationExecutor(source, runner);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
@@ -188,7 +188,7 @@ function sqlMigrations(): (new () => MigrationInterface & { name: string })[] {
 }
 
 /** Limits of waiting in milliseconds. */
-interface Patience {
+interface WaitLimits {
   /** How long a statement waits for its lock. Meanwhile all statements of the running version on that table queue behind it. */
   lock: number;
   /** The pause between two attempts, in which the queued statements can run. */
@@ -197,7 +197,7 @@ interface Patience {
   limit: number;
 }
 
-const PATIENCE: Patience = { lock: 3_000, pause: 5_000, limit: 200_000 };
+const PATIENCE: WaitLimits = { lock: 3_000, pause: 5_000, limit: 200_000 };
 
 /** A wait of a migration, with its seconds so far. */
 export interface MigrationWait {
@@ -209,7 +209,7 @@ export interface MigrationWait {
 const CONNECTION_CHECK = 2_000;
 
 /** SQLSTATEs of a lock timeout (`lock_not_available`) and a deadlock (`deadlock_detected`). */
-const IN_THE_WAY = /^(55P03|40P01)$/;
+const LOCK_ERRORS = /^(55P03|40P01)$/;
 
 /** Retries a migration's statements, each with a short wait for its locks, so that the waits block nobody for long. */
 class MigrationWaits {
@@ -236,7 +236,7 @@ class MigrationWaits {
   }
 
   /** Repeats `work` until no lock blocks it. @throws Error that names the holders, at the limit */
-  async outlast<T>(work: () => Promise<T>, pause = this.patience.pause): Promise<T> {
+  async retryUntilFree<T>(work: () => Promise<T>, pause = this.patience.pause): Promise<T> {
     for (;;) {
       let holders = Promise.resolve('');
       const look = setTimeout(() => {
@@ -245,8 +245,8 @@ class MigrationWaits {
       try {
         return await work();
       } catch (error) {
-        if (!IN_THE_WAY.test(codeOf(error) ?? '')) throw error;
-        await this.next(`a lock${await holders}`, pause);
+        if (!LOCK_ERRORS.test(codeOf(error) ?? '')) throw error;
+        await this.waitOnce(`a lock${await holders}`, pause);
       } finally {
         clearTimeout(look);
       }
@@ -254,7 +254,7 @@ class MigrationWaits {
   }
 
   /** @throws Error at the limit */
-  private async next(waitsFor: string, pause: number): Promise<void> {
+  private async waitOnce(waitsFor: string, pause: number): Promise<void> {
     const waited = performance.now() - this.began;
     const seconds = Math.round(waited / 1000);
     if (waited + pause >= this.patience.limit) {

@@ -72,7 +72,7 @@ export function reasonOf(failure: unknown): string {
 }
 
 /** Creates a folder, or sets an existing one's permissions, so that only this process's account may change its content. @throws Error for a link. */
-export function ownFolder(path: string, mode: number): void {
+export function ensureOwnFolder(path: string, mode: number): void {
   mkdirSync(path, { recursive: true, mode });
   const { getuid, getgid } = process;
   if (getuid === undefined || getgid === undefined) return;

@@ -20,20 +20,20 @@ export class AllowedMethods {
     });
     // Runs after onRequest, which sets the headers of every answer, and before the body is read.
     server.addHook('preParsing', (request, _, __, done) => {
-      done(this.isAllowed(request) ? null : this.problem(request.url));
+      done(this.isAllowed(request) ? null : this.refusalOf(request.url));
     });
   }
 
   /** The refusal of an address: 404 for an unknown path, 405 for a known one. */
-  problem(url: string): Refused {
-    return new Refused(this.of(url) === null ? 'not_found' : 'method_not_allowed');
+  refusalOf(url: string): Refused {
+    return new Refused(this.methodsOf(url) === null ? 'not_found' : 'method_not_allowed');
   }
 
   /**
    * The methods of a path in alphabetical order, for `Allow`; null: no route has it. A literal path takes precedence over a
    * parameter: `GET /grants/batch` is a wrong method, not the grant `batch`. A route for all methods allows none.
    */
-  of(url: string): string[] | null {
+  methodsOf(url: string): string[] | null {
     const path = pathOf(url);
     const named = this.routes.filter((route) => route.path === path);
     const found = named.length > 0 ? named : this.routes.filter((route) => route.pattern.test(path));

@@ -84,7 +84,7 @@ export class AxiosExchange {
    * @throws OversizedReply
    * @throws the signal's reason if the caller aborts, and any error of `onBytes`.
    */
-  async ask({ method, url, headers, body, timeout, signal, onBytes }: Question): Promise<Reply> {
+  async send({ method, url, headers, body, timeout, signal, onBytes }: Question): Promise<Reply> {
     const ending = new AbortController();
     const end = (): void => ending.abort();
     const timer = setTimeout(end, Math.max(1, Math.ceil(timeout)));

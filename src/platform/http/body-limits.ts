@@ -84,7 +84,9 @@ class BodyReader implements NestInterceptor {
         mediaTypes: types,
       });
     }
-    return this.budgets.parsing(request, () => (types.includes(FORM) ? parseForm(bytes) : parseBody(bytes, limits)));
+    return this.budgets.chargeParsing(request, () =>
+      types.includes(FORM) ? parseForm(bytes) : parseBody(bytes, limits),
+    );
   }
 }
 

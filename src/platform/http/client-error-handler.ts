@@ -54,7 +54,7 @@ function respond(
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-  records?.unparsed(status);
+  records?.recordUnparsed(status);
   socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
   socket.destroySoon();
 }
@@ -79,7 +79,7 @@ function answerTo(
   const packet = code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
   const [, target] = REQUEST_LINE.exec(packet) ?? [];
   if (target !== undefined) {
-    const allowed = methods.of(target);
+    const allowed = methods.methodsOf(target);
     return allowed === null
       ? [new Refused('not_found'), 404]
       : [new Refused('method_not_allowed'), 405, allowed.join(', ')];

@@ -72,7 +72,7 @@ export class Connections {
       this.open.set(socket, connection);
       socket.once('close', () => this.open.delete(socket));
       closeInStages(socket, connection);
-      takeNothingBehindLast(socket, connection);
+      dropBytesAfterLast(socket, connection);
     });
     server.on('request', (request, response) => {
       const fault = this.admit(request, response);
@@ -139,7 +139,7 @@ export class Connections {
 }
 
 /** Drops bytes received after the last request. Node would parse them to further requests before the connection could be closed. */
-function takeNothingBehindLast(socket: ServedSocket, connection: Connection): void {
+function dropBytesAfterLast(socket: ServedSocket, connection: Connection): void {
   const { parser } = socket;
   if (parser === undefined) throw new Error('the HTTP server has no parser for its connection');
   const take = parser.onIncoming;
@@ -236,7 +236,7 @@ export class ConnectionDrain {
   }
 
   /** Breaks off all remaining answers. */
-  cut(): void {
+  breakOff(): void {
     this.server.server.closeAllConnections();
   }
 

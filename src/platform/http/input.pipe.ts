@@ -15,11 +15,11 @@ export class InputPipe extends ValidationPipe {
 
   /** Skips values of the service's own parameter decorators, which are no input. */
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    return metadata.type === 'custom' ? Promise.resolve(value) : this.parsed(value, metadata);
+    return metadata.type === 'custom' ? Promise.resolve(value) : this.parse(value, metadata);
   }
 
   /** Parses a value. Refuses a missing body instead of reading it as an empty one. */
-  private async parsed(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  private async parse(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'body' && value === undefined) {
       throw new Refused('malformed_json', { detail: 'The body must be a JSON object.' });
     }

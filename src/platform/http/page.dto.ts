@@ -2,13 +2,13 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsArray, IsOptional } from 'class-validator';
-import { decimal } from '../../kernel/decimal.js';
+import { parseDecimal } from '../../kernel/decimal.js';
 import { keyOfCursor, type NamePageRequest, namesOfCursor, type PageRequest } from '../../kernel/page.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from './validation.js';
 
 /** Parses a number of a query string. Text other than decimal digits fails as NaN. */
 export function DecimalText(): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? decimal(value) : value));
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseDecimal(value) : value));
 }
 
 interface LimitRange {

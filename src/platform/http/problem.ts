@@ -145,7 +145,7 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = this.refused(error, request);
     const problem = toProblem(refused, request.id);
-    this.records.refused(request, refused);
+    this.records.noteRefusal(request, refused);
     // `busy` is expected and has a metric, and logging a stack for each would slow down other requests.
     if (problem.status >= 500 && problem.code !== 'busy') {
       this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });
@@ -155,7 +155,7 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
-      void reply.header('Allow', (this.methods.of(request.url) ?? []).join(', '));
+      void reply.header('Allow', (this.methods.methodsOf(request.url) ?? []).join(', '));
     }
     const form = this.forms.find(({ path }) => request.url.startsWith(path));
     void reply
@@ -169,7 +169,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof Refused) return error;
     if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
     const status = statusOf(error);
-    if (status === 404) return this.methods.problem(request.url);
+    if (status === 404) return this.methods.refusalOf(request.url);
     if (status === 413) return new Refused('payload_too_large');
     if (status === 415) return new Refused('unsupported_media_type');
     if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });

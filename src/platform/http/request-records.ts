@@ -54,12 +54,12 @@ export class RequestRecords {
   }
 
   /** Records an answer to bytes that could not be parsed to a request. Their start is unknown. */
-  unparsed(status: number): void {
+  recordUnparsed(status: number): void {
     this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
   }
 
   /** Adds the code and the private reason of a refusal to the request's log line. A quota's name is no secret. */
-  refused(request: FastifyRequest, refused: Refused): void {
+  noteRefusal(request: FastifyRequest, refused: Refused): void {
     this.refusals.set(request, refused);
     const { quota } = refused.details;
     if (quota !== undefined) this.throttledRequests.inc({ quota: quota.name });

@@ -86,27 +86,27 @@ export class WorkBudgets {
   /** @throws Refused `too_many_requests` if the person's budget is spent, or too many expensive requests are in progress */
   begin(request: FastifyRequest, userId: number, counted: Counted): void {
     const begun = this.timers.now();
-    const budget = this.of(userId);
+    const budget = this.budgetOf(userId);
     refuse(secondsToWait(budget, begun));
     this.underWay.set(request, { userId, counted, begun, parsed: 0 });
-    if (counted === 'always') this.keep(userId, { ...budget, inFlight: budget.inFlight + 1 }, begun);
+    if (counted === 'always') this.keepBudget(userId, { ...budget, inFlight: budget.inFlight + 1 }, begun);
   }
 
   /**
    * Charges the parsing of a body. Many bodies may have arrived at once, so each is parsed only while the budget lasts.
    * @throws Refused `too_many_requests`
    */
-  parsing<T>(request: FastifyRequest, parse: () => T): T {
+  chargeParsing<T>(request: FastifyRequest, parse: () => T): T {
     const work = this.underWay.get(request);
     if (work === undefined) return parse();
     const begun = this.timers.now();
-    refuse(secondsOverdrawn(this.of(work.userId), begun));
+    refuse(secondsOverdrawn(this.budgetOf(work.userId), begun));
     try {
       return parse();
     } finally {
       const now = this.timers.now();
       work.parsed = now - begun;
-      this.keep(work.userId, afterWork(this.of(work.userId), work.parsed, now), now);
+      this.keepBudget(work.userId, afterWork(this.budgetOf(work.userId), work.parsed, now), now);
     }
   }
 
@@ -115,18 +115,18 @@ export class WorkBudgets {
     if (work === undefined || !this.underWay.delete(request)) return;
     const { userId, counted, begun, parsed } = work;
     const now = this.timers.now();
-    const budget = this.of(userId);
+    const budget = this.budgetOf(userId);
     const isCharged = counted === 'always' || (status >= 400 && status < 500);
     const rest = Math.max(0, costOf(now - begun) - parsed);
     const charged = isCharged ? afterWork(budget, rest, now) : budget;
-    this.keep(userId, { ...charged, inFlight: charged.inFlight - (counted === 'always' ? 1 : 0) }, now);
+    this.keepBudget(userId, { ...charged, inFlight: charged.inFlight - (counted === 'always' ? 1 : 0) }, now);
   }
 
-  private of(userId: number): WorkBudget {
+  private budgetOf(userId: number): WorkBudget {
     return this.budgets.get(userId) ?? FRESH_BUDGET;
   }
 
-  private keep(userId: number, budget: WorkBudget, now: number): void {
+  private keepBudget(userId: number, budget: WorkBudget, now: number): void {
     this.budgets.set(userId, budget);
     if (this.budgets.size <= MAX_BUDGETS) return;
     for (const [id, known] of this.budgets) if (isIdle(known, now)) this.budgets.delete(id);

@@ -48,8 +48,8 @@ describe('log lines that are not read', () => {
   it('are not waited for at the end, but for a moment', async () => {
     const { pipe, output, log } = unread();
     log.info('stopping');
-    await output.read(1);
-    const read = output.read(60_000);
+    await output.untilRead(1);
+    const read = output.untilRead(60_000);
     await pipe.readAll();
 
     await read;

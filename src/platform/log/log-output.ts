@@ -41,7 +41,7 @@ export class LogOutput {
   }
 
   /** Resolves when everything has been read, or after the given time. */
-  async read(milliseconds: number): Promise<void> {
+  async untilRead(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const late = setTimeout(resolve, milliseconds);
       this.stream.write('', () => {

@@ -14,7 +14,7 @@ export function createPino(settings: Settings['log'], destination: DestinationSt
     base: null,
     timestamp: () => `,"time":"${new Date(ORIGIN + performance.now()).toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }), log: redacted },
-    serializers: { err: (error: unknown) => loggedError(error) },
+    serializers: { err: (error: unknown) => safeError(error) },
   };
   return pino(options, destination);
 }
@@ -81,13 +81,13 @@ const DEEPEST = 4;
  * Copies only safe fields of an error. A database error contains its statement with values (`parameters`) and rows (`detail`), and an HTTP
  * client's error the request with all headers: password hashes, users' SQL, tokens.
  */
-export function loggedError(error: unknown, depth = 0): unknown {
+export function safeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : 'not an Error';
   const logged: LoggedError = { type: error.name, message: error.message, stack: error.stack ?? '' };
   if ('code' in error && typeof error.code === 'string') logged.code = error.code;
   if ('constraint' in error && typeof error.constraint === 'string') logged.constraint = error.constraint;
   const cause = 'driverError' in error ? error.driverError : error.cause;
-  return cause instanceof Error && depth < DEEPEST ? { ...logged, cause: loggedError(cause, depth + 1) } : logged;
+  return cause instanceof Error && depth < DEEPEST ? { ...logged, cause: safeError(cause, depth + 1) } : logged;
 }
 
 /** Writes Nest's own lines (start-up, scheduler) to the log. Lines about routes become `debug`; Nest's `debug` and `verbose` lines are dropped. */

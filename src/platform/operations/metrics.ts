@@ -11,7 +11,7 @@ export function gauge<L extends string>(registry: Registry, name: string, help: 
 }
 
 /** A gauge whose value is computed at each scrape. */
-export function gaugeOf(registry: Registry, name: string, help: string, value: () => number | Promise<number>): void {
+export function liveGauge(registry: Registry, name: string, help: string, value: () => number | Promise<number>): void {
   new Gauge({
     name,
     help,
@@ -23,7 +23,7 @@ export function gaugeOf(registry: Registry, name: string, help: string, value: (
 }
 
 /** A counter whose value something else keeps. */
-export function counterOf(registry: Registry, name: string, help: string, value: () => number): void {
+export function liveCounter(registry: Registry, name: string, help: string, value: () => number): void {
   new Counter({
     name,
     help,

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { Refused } from '../../kernel/errors.js';
 import { singleFlight } from '../../kernel/promises.js';
 import type { HealthRegistry, HealthReport } from './health.js';
-import { gaugeOf } from './metrics.js';
+import { liveGauge } from './metrics.js';
 import { toProblem } from '../http/problem.js';
 import { VERSION } from './version.js';
 import { AllowedMethods } from '../http/allowed-methods.js';
@@ -31,7 +31,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
   server.setErrorHandler((error, request, reply) => {
     const refused = error instanceof Refused ? error : new Refused('internal_error', { cause: error });
     const problem = toProblem(refused, request.id);
-    if (refused.code === 'method_not_allowed') void reply.header('Allow', methods.of(request.url)?.join(', '));
+    if (refused.code === 'method_not_allowed') void reply.header('Allow', methods.methodsOf(request.url)?.join(', '));
     void reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
   });
   server.get('/health/live', () => ({ status: 'up' }));
@@ -46,7 +46,7 @@ export function operationsServer(health: HealthRegistry, metrics: Registry, conn
 /** Exposes the answer of `/health/ready` as metrics, checked at each scrape, because alerts cannot see probes. */
 function exposeHealth(registry: Registry, report: () => Promise<HealthReport>): void {
   const ready = '1: this replica takes requests, as `/health/ready` says; 0: a part is down.';
-  gaugeOf(registry, 'grantline_ready', ready, async () => ((await report()).status === 'down' ? 0 : 1));
+  liveGauge(registry, 'grantline_ready', ready, async () => ((await report()).status === 'down' ? 0 : 1));
   new Gauge({
     name: 'grantline_degraded',
     help: '1: the `part` of `/health/ready` is degraded or down.',

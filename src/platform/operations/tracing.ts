@@ -91,7 +91,7 @@ export function traceRequests(server: FastifyInstance): void {
 }
 
 /** Runs work within a span. Records only the name of an error, because its message may be private. */
-export async function traced<T>(name: string, work: (span: Span) => Promise<T>, options?: SpanOptions): Promise<T> {
+export async function inSpan<T>(name: string, work: (span: Span) => Promise<T>, options?: SpanOptions): Promise<T> {
   const span = startSpan(name, options);
   try {
     return await context.with(trace.setSpan(context.active(), span), () => work(span));

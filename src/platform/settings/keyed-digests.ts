@@ -15,11 +15,11 @@ export class KeyedDigests {
 
   constructor(private readonly settings: Settings) {}
 
-  of(purpose: Purpose, secret: string): Buffer {
-    return createHmac('sha256', this.key(purpose)).update(secret).digest();
+  digestOf(purpose: Purpose, secret: string): Buffer {
+    return createHmac('sha256', this.keyFor(purpose)).update(secret).digest();
   }
 
-  key(purpose: Purpose): Buffer {
+  keyFor(purpose: Purpose): Buffer {
     return getOrInsert(this.keys, purpose, () => {
       const { secretKey } = this.settings.auth;
       if (secretKey === null) throw new Error('a command without AUTH_SECRET_KEY keeps no secrets');

@@ -19,20 +19,20 @@ export function parseSettings(environment: Environment, readFile: ReadFile = () 
   const production = read.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
   read.text('DATA_DIR');
   const directory = dataDir(environment);
-  const engine = readEngine(read.for('engine'), read.for('rules'));
-  const scim = readScim(read.for('sessions'));
+  const engine = readEngine(read.forPart('engine'), read.forPart('rules'));
+  const scim = readScim(read.forPart('sessions'));
   const settings = {
     production,
     dataDir: directory,
-    ...readHttp(read.for('http'), production),
-    ...readDatabase(read.for('database'), production),
+    ...readHttp(read.forPart('http'), production),
+    ...readDatabase(read.forPart('database'), production),
     auth: readAuth(read, production),
-    oidc: readOidc(read.for('sessions'), production, scim),
-    console: readConsole(read.for('sessions')),
+    oidc: readOidc(read.forPart('sessions'), production, scim),
+    console: readConsole(read.forPart('sessions')),
     scim,
     engine,
-    queries: readQueries(read.for('engine')),
-    acl: readAcl(read.for('rules'), read.for('publishing'), directory, engine.user),
+    queries: readQueries(read.forPart('engine')),
+    acl: readAcl(read.forPart('rules'), read.forPart('publishing'), directory, engine.user),
     log: {
       level: read.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
       format: read.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
@@ -82,8 +82,8 @@ function hidden(text: string | null): Secret | null {
 }
 
 function readAuth(reader: SettingsReader, production: boolean) {
-  const hashing = reader.for('hashing');
-  const read = reader.for('sessions');
+  const hashing = reader.forPart('hashing');
+  const read = reader.forPart('sessions');
   const passwordSignInEnabled = read.flag('AUTH_PASSWORD_SIGN_IN_ENABLED', true);
   if (!passwordSignInEnabled && read.text('AUTH_OIDC_ISSUER') === null) {
     read.report(
@@ -92,7 +92,7 @@ function readAuth(reader: SettingsReader, production: boolean) {
     );
   }
   return {
-    secretKey: readSecretKey(reader.for('signing')),
+    secretKey: readSecretKey(reader.forPart('signing')),
     accessTokenTtlMin: read.integer('AUTH_ACCESS_TOKEN_TTL_MIN', 30, 1, 1440),
     refreshTokenTtlDays: read.integer('AUTH_REFRESH_TOKEN_TTL_DAYS', 7, 1, 365),
     bcryptCost: hashing.integer('AUTH_BCRYPT_COST', 12, production ? 10 : 4, 15),

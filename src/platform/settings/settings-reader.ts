@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
-import { decimal } from '../../kernel/decimal.js';
+import { parseDecimal } from '../../kernel/decimal.js';
 import { nameProblem } from '../../kernel/name.js';
 
 /** The environment: texts by name. A blank text counts as absent. */
@@ -41,7 +41,7 @@ export class SettingsReader {
   ) {}
 
   /** A reader of another part of the same environment, which collects problems and names in the same lists. */
-  for(part: Part): SettingsReader {
+  forPart(part: Part): SettingsReader {
     return new SettingsReader(part, this.environment, this.readFile, this.problems, this.asked);
   }
 
@@ -76,7 +76,7 @@ export class SettingsReader {
   integer(name: string, fallback: number, least: number, most: number): number {
     const value = this.text(name);
     if (value === null) return fallback;
-    const number = decimal(value);
+    const number = parseDecimal(value);
     if (number >= least && number <= most) return number;
     this.report(name, `must be a whole number from ${least} to ${most}`);
     return fallback;
@@ -136,15 +136,15 @@ export class SettingsReader {
 
   /** A name on the engine. */
   name(setting: string, problemOf = nameProblem): string | null {
-    return this.named(setting, this.text(setting), problemOf);
+    return this.checkedName(setting, this.text(setting), problemOf);
   }
 
   /** A comma-separated list of names on the engine. */
   names(setting: string, problemOf = nameProblem): readonly string[] {
-    return this.list(setting).filter((entry) => this.named(setting, entry, problemOf) !== null);
+    return this.list(setting).filter((entry) => this.checkedName(setting, entry, problemOf) !== null);
   }
 
-  private named(setting: string, name: string | null, problemOf: typeof nameProblem): string | null {
+  private checkedName(setting: string, name: string | null, problemOf: typeof nameProblem): string | null {
     const problem = name === null ? null : problemOf(name);
     if (problem === null) return name;
     this.report(setting, `holds ${JSON.stringify(name)}, which ${problem}`);

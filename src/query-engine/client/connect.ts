@@ -5,14 +5,14 @@ import { unlessAborted } from '../../kernel/promises.js';
 import { Secret } from '../../kernel/secret.js';
 import { Log, type LogFields } from '../../platform/log/log.js';
 import { Connection } from '../connection.js';
-import { InterfaceError, refuseUnknown } from '../domain/db-api-errors.js';
+import { InterfaceError, refuseUnknownOptions } from '../domain/db-api-errors.js';
 import { type HeaderPrefix, sessionFor } from '../domain/engine-session.js';
 import {
   BEARER,
   NO_SERVICE_TOKENS,
   ServiceTokenSource,
   TokenUnavailable,
-  UNOBSERVED,
+  NO_OBSERVER,
 } from '../domain/service-token.js';
 import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-source.js';
 import { TrinoStatementClient } from '../trino-statement-client.js';
@@ -71,11 +71,11 @@ const OPTIONS = (
  * statements. @throws InterfaceError for an invalid address, an unknown option, and credentials that would be sent over plain HTTP.
  */
 export function connect(options: ConnectOptions): Connection {
-  refuseUnknown(options, OPTIONS);
+  refuseUnknownOptions(options, OPTIONS);
   const { user, originalUser = user, token, password = null, properties = {}, roles = {} } = options;
   const { headers = {}, clientTags = [], extraCredentials = {} } = options;
   const { origin, path, isLoopback } = addressOf(options.url);
-  const forwardedProto = choice(options, 'forwardedProto', ['https']) ?? null;
+  const forwardedProto = chosenOption(options, 'forwardedProto', ['https']) ?? null;
   const hasCredentials = token !== undefined || password !== null || Object.keys(extraCredentials).length > 0;
   if (hasCredentials && origin.startsWith('http:') && !isLoopback && forwardedProto === null)
     throw new InterfaceError("credentials are sent over https only, or with forwardedProto: 'https'");
@@ -87,8 +87,8 @@ export function connect(options: ConnectOptions): Connection {
     {
       ...{ origin, path, headers: gatewayHeaders(headers), password, user: originalUser, forwardedProto },
       caFile: options.caFile ?? null,
-      headerPrefix: choice(options, 'headerPrefix', ['X-Trino', 'X-Query']) ?? 'X-Trino',
-      compression: choice(options, 'compression', ['none', 'gzip']) ?? 'none',
+      headerPrefix: chosenOption(options, 'headerPrefix', ['X-Trino', 'X-Query']) ?? 'X-Trino',
+      compression: chosenOption(options, 'compression', ['none', 'gzip']) ?? 'none',
       largestPage: options.maxPageBytes ?? MAX_PAGE_BYTES,
     },
     token === undefined ? NO_SERVICE_TOKENS : new ProvidedTokens(token),
@@ -119,7 +119,7 @@ function addressOf(address: string): { origin: string; path: string; isLoopback:
   throw new InterfaceError('the url is not http://host:port or https://host:port, with or without a path');
 }
 
-function choice<Name extends keyof ConnectOptions>(
+function chosenOption<Name extends keyof ConnectOptions>(
   options: ConnectOptions,
   name: Name,
   known: readonly ConnectOptions[Name][],
@@ -156,7 +156,7 @@ class ProvidedTokens extends ServiceTokenSource {
     super();
   }
 
-  override last(): string | null {
+  override newestToken(): string | null {
     return this.newest;
   }
 
@@ -164,7 +164,7 @@ class ProvidedTokens extends ServiceTokenSource {
     return Promise.resolve();
   }
 
-  override async current(refused: string | null = null, signal?: AbortSignal): Promise<string> {
+  override async validToken(refused: string | null = null, signal?: AbortSignal): Promise<string> {
     try {
       const token = await unlessAborted(Promise.resolve(this.provider(refused)), signal);
       if (!BEARER.test(token)) throw new TokenUnavailable('the token has characters that no Bearer token has');
@@ -218,7 +218,7 @@ export interface ClientCredentials {
  * is renewed a minute before it expires, and callers get the valid one meanwhile.
  */
 export function clientCredentials(client: ClientCredentials): TokenProvider {
-  refuseUnknown(client, ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'caFile', 'onWarning']);
+  refuseUnknownOptions(client, ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'caFile', 'onWarning']);
   const { tokenUrl, clientId, clientSecret, scope = null, caFile = null } = client;
   const source = new OAuthServiceTokenSource(
     { tokenUrl, clientId, clientSecret: new Secret(clientSecret), scope, caFile },
@@ -226,7 +226,7 @@ export function clientCredentials(client: ClientCredentials): TokenProvider {
     new SystemRandom(),
     new SystemClock(),
     new WarningLog(client.onWarning),
-    UNOBSERVED,
+    NO_OBSERVER,
   );
-  return (refused) => source.current(refused);
+  return (refused) => source.validToken(refused);
 }

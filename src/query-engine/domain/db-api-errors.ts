@@ -16,7 +16,7 @@ export class DbApiError extends NamedError {
 export class InterfaceError extends DbApiError {}
 
 /** @throws InterfaceError for an unknown option, which JavaScript would silently ignore. */
-export function refuseUnknown(options: object, known: readonly string[], prefix = ''): void {
+export function refuseUnknownOptions(options: object, known: readonly string[], prefix = ''): void {
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new InterfaceError(`the option ${prefix}${unknown} is not known`);
 }
@@ -98,7 +98,7 @@ function isRetriable({ name, kind }: EngineError): boolean {
 const RETRIABLE_FAULTS: ReadonlySet<EngineFaultKind> = new Set(['unavailable', 'gone', 'share']);
 
 /** The error for a statement of which the engine gave no page. */
-export function faultError({ kind, message }: EngineFault, queryId: string | null): DatabaseError {
+export function errorOfFault({ kind, message }: EngineFault, queryId: string | null): DatabaseError {
   const Thrown = kind === 'protocol' ? InternalError : OperationalError;
   return new Thrown(message, { queryId, isRetriable: RETRIABLE_FAULTS.has(kind) });
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { folded, readSessionChange, sessionFor, sessionHeaders, InvalidSession } from './engine-session.js';
+import { sessionAfter, readSessionChange, sessionFor, sessionHeaders, InvalidSession } from './engine-session.js';
 
 const SERVICE = 'service-account-grantline';
 
@@ -49,9 +49,9 @@ describe('folding', () => {
 
   it('keeps what a statement set until another takes it away', () => {
     const start = sessionFor('ana', { properties: new Map([['kept', '1']]), catalog: 'sales' });
-    const used = folded(start, change({ 'x-query-set-session': 'a=1', 'x-query-set-schema': 'eu' }));
-    const more = folded(used, change({ 'x-query-set-session': 'b=2', 'x-query-added-prepare': 'p=SELECT+1' }));
-    const less = folded(more, change({ 'x-query-clear-session': 'a', 'x-query-deallocated-prepare': 'p' }));
+    const used = sessionAfter(start, change({ 'x-query-set-session': 'a=1', 'x-query-set-schema': 'eu' }));
+    const more = sessionAfter(used, change({ 'x-query-set-session': 'b=2', 'x-query-added-prepare': 'p=SELECT+1' }));
+    const less = sessionAfter(more, change({ 'x-query-clear-session': 'a', 'x-query-deallocated-prepare': 'p' }));
 
     expect([...more.properties]).toEqual([
       ['kept', '1'],
@@ -70,14 +70,14 @@ describe('folding', () => {
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (value) => {
         const javas = encodeURIComponent(value).replaceAll('%20', '+');
 
-        expect([...folded(sessionFor('ana'), change({ 'x-query-set-session': `k=${javas}` })).properties]).toEqual([
-          ['k', value],
-        ]);
+        expect([
+          ...sessionAfter(sessionFor('ana'), change({ 'x-query-set-session': `k=${javas}` })).properties,
+        ]).toEqual([['k', value]]);
       }),
     );
   });
 
   it.each(['', '=', 'x', ',,', '%E0%A4%A'])('is not shaken by %j', (header) => {
-    expect(() => folded(sessionFor('ana'), change({ 'x-query-set-session': header }))).not.toThrow();
+    expect(() => sessionAfter(sessionFor('ana'), change({ 'x-query-set-session': header }))).not.toThrow();
   });
 });

@@ -112,7 +112,7 @@ export function readSessionChange(header: (name: string) => string | null, prefi
 }
 
 /** The session for the next statement of the same connection. */
-export function folded(session: EngineSession, change: SessionChange): EngineSession {
+export function sessionAfter(session: EngineSession, change: SessionChange): EngineSession {
   return {
     ...session,
     catalog: change.catalog ?? session.catalog,

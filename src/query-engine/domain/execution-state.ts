@@ -1,6 +1,6 @@
 import type { Column } from './engine-type.js';
 import { EngineFault } from './engine-error.js';
-import { type Ending, failedOnEngine, type Query, type QueryState } from './query.js';
+import { type Ending, endingByEngineError, type Query, type QueryState } from './query.js';
 import type { StatementPage } from './statement-page.js';
 
 export interface NewQuery extends Statement {
@@ -66,7 +66,7 @@ export type PageVerdict = { kind: 'hold' } | { kind: 'fetch-next' } | { kind: 'e
  * statement must come to its end without a reader.
  */
 export function judgePage(page: StatementPage): PageVerdict {
-  if (page.error !== null) return { kind: 'end', ending: failedOnEngine(page.error) };
+  if (page.error !== null) return { kind: 'end', ending: endingByEngineError(page.error) };
   if (page.rows.length > 0 && page.updateType === null) return { kind: 'hold' };
   if (page.nextPath !== null) return { kind: 'fetch-next' };
   return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };

@@ -43,7 +43,7 @@ const OTHER_TYPE =
   /^recursion step relation output type \((.*)\) is not coercible to recursion base relation output type \((.*)\) at column 1$/s;
 
 /** A sentence on why the engine refuses the expression, by its error for the statement; null: the error is about something else. */
-export function misread({ kind, name, message }: EngineError): string | null {
+export function expressionRefusal({ kind, name, message }: EngineError): string | null {
   if (kind !== 'USER_ERROR' || NOT_THE_EXPRESSION.includes(name)) return null;
   // The position is removed, because it counts in the statement around the expression.
   const text = message.replace(/^line \d+:\d+: /, '');

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ByteBudget, HeldPage, judgePlace, type Reservation } from './held-page.js';
+import { ByteBudget, HeldPage, judgeFirstRow, type Reservation } from './held-page.js';
 import { JsonScanner } from './json-scanner.js';
 import { PageRows } from './page-rows.js';
 
@@ -14,7 +14,7 @@ function pageOf(start: number, count: number): HeldPage {
 
 function reserved(budget: ByteBudget, owner: string, bytes: number): Reservation {
   const reservation = budget.reserve(owner);
-  expect(reservation.atLeast(bytes)).toBe('granted');
+  expect(reservation.raiseTo(bytes)).toBe('granted');
   return reservation;
 }
 
@@ -24,11 +24,11 @@ describe('ByteBudget', () => {
     const first = reserved(budget, 'ana', 60);
     const more = budget.reserve('ana');
 
-    expect(more.atLeast(41)).toBe('share');
-    expect(budget.reserve('bo').atLeast(100)).toBe('granted');
+    expect(more.raiseTo(41)).toBe('share');
+    expect(budget.reserve('bo').raiseTo(100)).toBe('granted');
     first.release();
     first.release();
-    expect(more.atLeast(41)).toBe('granted');
+    expect(more.raiseTo(41)).toBe('granted');
     expect(budget.bytes).toBe(141);
   });
 
@@ -36,8 +36,8 @@ describe('ByteBudget', () => {
     const budget = new ByteBudget(600, 50);
     const reservation = reserved(budget, 'ana', 80);
 
-    expect(reservation.atLeast(30)).toBe('granted');
-    expect(reservation.atLeast(90)).toBe('granted');
+    expect(reservation.raiseTo(30)).toBe('granted');
+    expect(reservation.raiseTo(90)).toBe('granted');
     expect(budget.bytes).toBe(90);
   });
 
@@ -45,8 +45,8 @@ describe('ByteBudget', () => {
     const budget = new ByteBudget(60, 50);
     reserved(budget, 'ana', 50);
 
-    expect(budget.reserve('bo').atLeast(10)).toBe('granted');
-    expect(budget.reserve('cy').atLeast(1)).toBe('full');
+    expect(budget.reserve('bo').raiseTo(10)).toBe('granted');
+    expect(budget.reserve('cy').raiseTo(1)).toBe('full');
   });
 
   it('reclaims bytes where a share is used up, before it refuses', () => {
@@ -58,9 +58,9 @@ describe('ByteBudget', () => {
     reserved(budget, 'ana', 30);
     kept.push(reserved(budget, 'bo', 10));
 
-    expect(budget.reserve('ana').atLeast(70)).toBe('granted');
+    expect(budget.reserve('ana').raiseTo(70)).toBe('granted');
     expect(budget.bytes).toBe(110);
-    expect(budget.reserve('ana').atLeast(1)).toBe('share');
+    expect(budget.reserve('ana').raiseTo(1)).toBe('share');
   });
 });
 
@@ -91,7 +91,7 @@ describe('judgePlace', () => {
     [3, 2, 5, 'gone'],
     [6, 2, 5, 'unknown-place'],
   ])('%i, with a newest page from %i to before %i: %s', (row, from, to, place) => {
-    expect(judgePlace(row, from, to)).toBe(place);
+    expect(judgeFirstRow(row, from, to)).toBe(place);
   });
 });
 
@@ -104,7 +104,7 @@ describe('an answer out of a page', () => {
     [100, 4, 107, { to: 104, reached: 'limit' }],
     [104, 6, 110, { to: 110, reached: 'max-rows' }],
   ])('from %i at most %i, of %i in all', (from, limit, maxRows, cut) => {
-    expect(pageOf(100, 10).cut(from, limit, maxRows)).toEqual(cut);
+    expect(pageOf(100, 10).endOf(from, limit, maxRows)).toEqual(cut);
   });
 
   it('hands every row out once, whatever the limits and pages are', () => {
@@ -119,7 +119,7 @@ describe('an answer out of a page', () => {
           for (const length of pages) {
             let to = start;
             while (to < start + length && !(maxRows > 0 && rows.length === maxRows)) {
-              const cut = pageOf(start, length).cut(to, limit, maxRows);
+              const cut = pageOf(start, length).endOf(to, limit, maxRows);
               for (let row = to; row < cut.to; row += 1) rows.push(row);
               to = cut.to;
             }

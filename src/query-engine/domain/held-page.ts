@@ -43,8 +43,8 @@ export class ByteBudget {
 
   /** Claims more bytes. Called by reservations. */
   claim(owner: string, bytes: number): Claim {
-    if (this.of(owner) + bytes > this.share) this.reclaim(owner);
-    if (this.of(owner) + bytes > this.share) return 'share';
+    if (this.bytesOf(owner) + bytes > this.share) this.reclaim(owner);
+    if (this.bytesOf(owner) + bytes > this.share) return 'share';
     if (this.held + bytes > this.most) return 'full';
     this.add(owner, bytes);
     return 'granted';
@@ -52,13 +52,13 @@ export class ByteBudget {
 
   /** Adds bytes, or gives them back if negative. Called by reservations. */
   add(owner: string, bytes: number): void {
-    const mine = this.of(owner) + bytes;
+    const mine = this.bytesOf(owner) + bytes;
     this.held += bytes;
     if (mine === 0) this.byOwner.delete(owner);
     else this.byOwner.set(owner, mine);
   }
 
-  private of(owner: string): number {
+  private bytesOf(owner: string): number {
     return this.byOwner.get(owner) ?? 0;
   }
 }
@@ -73,7 +73,7 @@ export class Reservation {
   ) {}
 
   /** Raises the reservation to a number of bytes, if it is lower. */
-  atLeast(bytes: number): Claim {
+  raiseTo(bytes: number): Claim {
     if (bytes <= this.bytes) return 'granted';
     const claim = this.budget.claim(this.owner, bytes - this.bytes);
     if (claim === 'granted') this.bytes = bytes;
@@ -106,13 +106,13 @@ export type RowsResult =
   | { kind: 'gone' | 'unknown-place' | 'not-found' };
 
 /** A page with so few rows that their memory is not counted. */
-export function smallPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
+export function uncountedPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
   const pieces = (format: RowsFormat): Buffer[] => rows.map((row) => Buffer.from(ROW_TEXT[format](row)));
   return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
 }
 
 /** The rows of a query that has ended, beginning with row `from`. */
-export function rowsOfEnded(
+export function rowsOfEndedQuery(
   ending: Ending,
   { columns, rowsReturned }: { columns: readonly Column[] | null; rowsReturned: number },
   from: number,
@@ -120,14 +120,14 @@ export function rowsOfEnded(
   if (ending.state !== 'finished') return { kind: 'ended', state: ending.state, error: ending.error };
   const hasCount = from === 0 && ending.updateCount !== null && columns?.length === 1;
   if (!hasCount && from !== rowsReturned) return { kind: 'gone' };
-  return { kind: 'page', page: smallPage(columns ?? [], hasCount ? [[String(ending.updateCount)]] : [], null) };
+  return { kind: 'page', page: uncountedPage(columns ?? [], hasCount ? [[String(ending.updateCount)]] : [], null) };
 }
 
 /**
  * The page that begins with a row. A reader may ask for the next page, or again for the newest one, whose answer may have been lost.
  * Older pages are `gone`: the engine has dropped them. `unknown-place`: no answer has named that row.
  */
-export function judgePlace(
+export function judgeFirstRow(
   row: number,
   newestFrom: number,
   rowsReturned: number,
@@ -171,7 +171,7 @@ export class HeldPage {
   }
 
   /** Where an answer that begins at `from` ends, and why. @param maxRows the query's limit; 0: no limit */
-  cut(from: number, limit: number, maxRows: number): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
+  endOf(from: number, limit: number, maxRows: number): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
     const to = Math.min(from + limit, this.end, maxRows === 0 ? Infinity : maxRows);
     if (maxRows !== 0 && to >= maxRows) return { to, reached: 'max-rows' };
     return { to, reached: to === this.end ? 'end-of-page' : 'limit' };
@@ -187,7 +187,7 @@ export class HeldPage {
       length: to - from,
       pieces: (format, loop) => this.pieces(from, to, new RowEncoder(columns, format, loop), onBreach),
       next,
-      claim: (bytes) => (isReleased ? 'granted' : answer.atLeast(bytes)),
+      claim: (bytes) => (isReleased ? 'granted' : answer.raiseTo(bytes)),
       release: () => {
         if (!isReleased) this.release();
         isReleased = true;

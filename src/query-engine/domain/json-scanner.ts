@@ -30,7 +30,7 @@ export class JsonScanner {
   ) {}
 
   /** Steps over a character if it is next. @returns whether it was */
-  takes(character: ',' | ':' | '[' | ']' | '{' | '}'): boolean {
+  skipIf(character: ',' | ':' | '[' | ']' | '{' | '}'): boolean {
     this.skipBlanks();
     if (this.bytes[this.at] !== character.charCodeAt(0)) return false;
     this.at += 1;
@@ -39,12 +39,12 @@ export class JsonScanner {
 
   /** Steps over a character. @throws ProtocolBreach if another one is next. */
   expect(character: ',' | ':' | '[' | ']' | '{' | '}'): void {
-    if (!this.takes(character)) throw new ProtocolBreach('the answer is not JSON');
+    if (!this.skipIf(character)) throw new ProtocolBreach('the answer is not JSON');
   }
 
   /** Called after an element of a list. Steps over the closing bracket or the comma. @returns whether the list is closed. */
-  closes(): boolean {
-    if (this.takes(',')) return false;
+  endsList(): boolean {
+    if (this.skipIf(',')) return false;
     this.expect(']');
     return true;
   }
@@ -100,11 +100,11 @@ export class JsonScanner {
   }
 
   /** The bytes from the first value of a list to the last, with long integers in quotes. @throws ProtocolBreach */
-  withQuotedIntegers(): Buffer {
+  quoteLongIntegers(): Buffer {
     const ends: number[] = [];
     this.ends = ends;
     do this.skipValue();
-    while (this.takes(','));
+    while (this.skipIf(','));
     const { bytes } = this;
     const quoted = Buffer.allocUnsafe(bytes.length + ends.length);
     let [from, to] = [0, 0];
@@ -157,7 +157,7 @@ const LONG_RUN = /\d{16}/;
 export function readExactly(bytes: Buffer): readonly unknown[] {
   const text = bytes.toString();
   try {
-    const exact = LONG_RUN.test(text) ? new JsonScanner(bytes).withQuotedIntegers().toString() : text;
+    const exact = LONG_RUN.test(text) ? new JsonScanner(bytes).quoteLongIntegers().toString() : text;
     return JSON.parse(`[${exact}]`) as unknown[];
   } catch (cause) {
     throw new ProtocolBreach('the answer is not JSON', { cause });

@@ -48,7 +48,7 @@ export class PageRows {
     let part: Piece | null = null;
     let [length, heaviest] = [0, 0];
     scanner.expect('[');
-    for (let more = !scanner.takes(']'); more; more = !scanner.closes()) {
+    for (let more = !scanner.skipIf(']'); more; more = !scanner.endsList()) {
       const { start, count } = nextRows(scanner, loop, PIECE - (part === null ? 0 : part.end - part.start));
       if (part === null) parts.push((part = { row: length, start, end: start }));
       part.end = scanner.at;
@@ -96,7 +96,7 @@ export class PageRows {
 function nextRows(scanner: JsonScanner, loop: RowLoop | null, most: number): { start: number; count: number } {
   if (loop !== null && scanner.isAt('[')) {
     const start = scanner.at;
-    const found = loop.find(scanner.bytes, start, most);
+    const found = loop.findRows(scanner.bytes, start, most);
     if (found.count > 0) {
       scanner.at = found.end;
       scanner.weight = found.heaviest;

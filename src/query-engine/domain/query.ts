@@ -76,12 +76,12 @@ const CANCELLED: ReadonlySet<OwnErrorCode> = new Set<OwnErrorCode>([
   'account_deactivated',
 ]);
 
-export function errorBy(code: OwnErrorCode): QueryError {
+export function errorOfCode(code: OwnErrorCode): QueryError {
   return { code, message: MESSAGES[code], engineErrorName: null, line: null, column: null };
 }
 
-export function endedBy(code: OwnErrorCode): Ending {
-  return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error: errorBy(code) };
+export function endingByCode(code: OwnErrorCode): Ending {
+  return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error: errorOfCode(code) };
 }
 
 const FAULTS: Record<EngineFaultKind, OwnErrorCode> = {
@@ -96,12 +96,12 @@ const FAULTS: Record<EngineFaultKind, OwnErrorCode> = {
 };
 
 /** The ending of a query of which the engine gave no page. */
-export function endedByFault(kind: EngineFaultKind): Ending {
-  return endedBy(FAULTS[kind]);
+export function endingByFault(kind: EngineFaultKind): Ending {
+  return endingByCode(FAULTS[kind]);
 }
 
 /** The ending by an error of the engine. readEngineError has removed its private parts. */
-export function failedOnEngine({ name, message, line, column }: EngineError): Ending {
+export function endingByEngineError({ name, message, line, column }: EngineError): Ending {
   return { state: 'failed', error: { code: 'query_failed', message, engineErrorName: name, line, column } };
 }
 

@@ -46,7 +46,7 @@ export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) =>
 export class RowEncoder {
   private readonly kinds: Uint8Array;
   private readonly converters: readonly ((value: unknown) => ApiValue)[];
-  private readonly convertRow: (value: unknown) => ApiValue;
+  private readonly convert: (value: unknown) => ApiValue;
 
   constructor(
     columns: readonly Column[],
@@ -55,7 +55,7 @@ export class RowEncoder {
   ) {
     this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[COPIED_AS[shape.kind]]);
     this.converters = columns.map(({ shape }) => apiConverter(shape));
-    this.convertRow = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
+    this.convert = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
   }
 
   /**
@@ -65,10 +65,10 @@ export class RowEncoder {
    */
   encode(rows: Buffer): Buffer {
     const source = isUtf8(rows) ? rows : Buffer.from(rows.toString());
-    return this.copied(source) ?? this.parsed(source);
+    return this.copyRows(source) ?? this.parseRows(source);
   }
 
-  private copied(source: Buffer): Buffer | null {
+  private copyRows(source: Buffer): Buffer | null {
     const { loop } = this;
     let end = loop.begin(source, this.kinds, this.format);
     while (end === 'value') {
@@ -80,21 +80,21 @@ export class RowEncoder {
     }
     if (end === null) return null;
     if (end !== 'written') throw breachOf(end);
-    return loop.written();
+    return loop.output();
   }
 
   /** Parses and writes rows that do not fit the loop's memory. */
-  private parsed(source: Buffer): Buffer {
+  private parseRows(source: Buffer): Buffer {
     return Buffer.from(
       readExactly(source)
-        .map((row) => ROW_TEXT[this.format](this.rowOf(row)))
+        .map((row) => ROW_TEXT[this.format](this.convertRow(row)))
         .join(''),
     );
   }
 
-  private rowOf(row: unknown): readonly ApiValue[] {
+  private convertRow(row: unknown): readonly ApiValue[] {
     if (!Array.isArray(row)) throw breachOf('no-list');
-    return this.convertRow(row) as readonly ApiValue[];
+    return this.convert(row) as readonly ApiValue[];
   }
 }
 

@@ -73,9 +73,9 @@ export class RowLoop {
    * @param most some ten thousand bytes
    * @returns the number of rows, their end, and the heaviest row's weight. Stops before a row that only JsonScanner can find
    */
-  find(bytes: Buffer, from: number, most: number): { count: number; end: number; heaviest: number } {
+  findRows(bytes: Buffer, from: number, most: number): { count: number; end: number; heaviest: number } {
     const length = Math.min(most + LAST_ROW, MOST_ROWS, bytes.length - from);
-    this.fill(bytes.subarray(from, from + length));
+    this.writeInput(bytes.subarray(from, from + length));
     const { program } = this;
     const count = program.find(ROWS, length, most);
     return { count, end: from + program.behindRows.value - ROWS, heaviest: program.heaviest.value };
@@ -93,8 +93,8 @@ export class RowLoop {
     this.columns = kinds.length;
     this.format = format;
     this.memory.set(kinds, KINDS);
-    this.fill(rows);
-    return this.ended(this.program.begin(ROWS, rows.length, TARGET, KINDS, this.columns, FORMATS[format]));
+    this.writeInput(rows);
+    return this.passEnd(this.program.begin(ROWS, rows.length, TARGET, KINDS, this.columns, FORMATS[format]));
   }
 
   /** Writes `text` for the value of `read` bytes and continues after it. @returns null: the output does not fit the memory */
@@ -104,20 +104,20 @@ export class RowLoop {
     if (to.value + 3 * text.length + 2 * left + SLACK > END) return null;
     const written = this.memory.write(text, to.value);
     const end = ROWS + this.length;
-    return this.ended(this.program.resume(end, read, written, KINDS, this.columns, FORMATS[this.format]));
+    return this.passEnd(this.program.resume(end, read, written, KINDS, this.columns, FORMATS[this.format]));
   }
 
   /** A copy of the pass's output. */
-  written(): Buffer {
+  output(): Buffer {
     return Buffer.from(this.memory.subarray(TARGET, this.program.to.value));
   }
 
-  private fill(rows: Uint8Array): void {
+  private writeInput(rows: Uint8Array): void {
     this.memory.set(rows, ROWS);
     this.memory.fill(0, ROWS + rows.length, ROWS + rows.length + SLACK);
   }
 
-  private ended(end: number): PassEnd {
+  private passEnd(end: number): PassEnd {
     const known = ENDS[end];
     if (known === undefined) throw new Error(`the loop over rows ended with ${end}`);
     return known;

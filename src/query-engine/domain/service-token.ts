@@ -97,9 +97,9 @@ export abstract class ServiceTokenSource {
    * @param signal ends this caller's wait, but not an acquisition that others wait for.
    * @throws TokenUnavailable if there is no valid token and none can be obtained.
    */
-  abstract current(refused?: string | null, signal?: AbortSignal): Promise<string | null>;
+  abstract validToken(refused?: string | null, signal?: AbortSignal): Promise<string | null>;
   /** The newest token, which may have expired. */
-  abstract last(): string | null;
+  abstract newestToken(): string | null;
   /** Keeps renewing the token in the background until the signal is aborted. Never rejects. */
   abstract keepFresh(signal: AbortSignal): Promise<void>;
 
@@ -117,19 +117,19 @@ export abstract class ServiceTokenSource {
 /** Observer of renewals and failures. */
 export interface TokenObserver {
   /** @param expiresAt milliseconds since 1970 */
-  renewed(expiresAt: number): void;
-  failed(reason: TokenFailure): void;
+  onRenewal(expiresAt: number): void;
+  onFailure(reason: TokenFailure): void;
 }
 
-export const UNOBSERVED: TokenObserver = { renewed: () => undefined, failed: () => undefined };
+export const NO_OBSERVER: TokenObserver = { onRenewal: () => undefined, onFailure: () => undefined };
 
 /** There is no valid token and none can be obtained. The message is for logs, and contains no secret. */
 export class TokenUnavailable extends NamedError {}
 
 /** SERVICE_QUERY_JWT_ENABLED=false: requests carry no Bearer header. */
 export const NO_SERVICE_TOKENS: ServiceTokenSource = {
-  current: () => Promise.resolve(null),
-  last: () => null,
+  validToken: () => Promise.resolve(null),
+  newestToken: () => null,
   isValid: () => true,
   keepFresh: () => Promise.resolve(),
   close: () => undefined,

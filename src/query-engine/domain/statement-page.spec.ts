@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ProtocolBreach } from './reading.js';
-import { pinned, readStatementPage } from './statement-page.js';
+import { pathOfNextUri, readStatementPage } from './statement-page.js';
 
 const COLUMN = { name: 'a', type: 'bigint', typeSignature: { rawType: 'bigint', arguments: [] } };
 
@@ -29,7 +29,7 @@ describe('pinned', () => {
     ['/v1/statement/q', '/v1/statement/q'],
     ['//evil.example/v1/statement/q', '/v1/statement/q'],
   ])('%s', (nextUri, path) => {
-    expect(pinned(nextUri)).toBe(path);
+    expect(pathOfNextUri(nextUri)).toBe(path);
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe('pinned', () => {
     'http://[/v1/statement/q',
     '',
   ])('refuses %s', (nextUri) => {
-    expect(() => pinned(nextUri)).toThrow(ProtocolBreach);
+    expect(() => pathOfNextUri(nextUri)).toThrow(ProtocolBreach);
   });
 
   it('never leaves the folder, however the link is written', () => {
@@ -59,7 +59,7 @@ describe('pinned', () => {
       fc.property(fc.array(piece), (pieces) => {
         let path: string;
         try {
-          path = pinned(`/v1/statement/${pieces.join('')}`);
+          path = pathOfNextUri(`/v1/statement/${pieces.join('')}`);
         } catch (error) {
           expect(error).toBeInstanceOf(ProtocolBreach);
           return;

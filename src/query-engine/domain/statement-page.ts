@@ -28,7 +28,7 @@ export interface StatementPage {
  * Parses one answer, except its rows, which stay bytes.
  * @param heaviestRow the most heap bytes that a row may take once it is parsed.
  * @param loop finds many rows at once; null: they are found one by one.
- * @param base the same as for `pinned`.
+ * @param base the same as for `pathOfNextUri`.
  * @throws ProtocolBreach for anything but an answer of the statement endpoint.
  * @throws PageTooHeavy
  */
@@ -45,7 +45,7 @@ export function readStatementPage(
   if (member('data') !== null) throw new ProtocolBreach('data is not a list');
   return {
     queryId: readQueryId(member('id')),
-    nextPath: nextUri === null ? null : pinned(readText(nextUri, 'nextUri'), base),
+    nextPath: nextUri === null ? null : pathOfNextUri(readText(nextUri, 'nextUri'), base),
     columns: columns === null ? null : readColumns(columns),
     rows,
     engineState: wordOrNull(state) ?? 'UNKNOWN',
@@ -76,8 +76,8 @@ function split(
   let rows = PageRows.NONE;
   let weight = 0;
   scanner.expect('{');
-  const isEmpty = scanner.takes('}');
-  for (let more = !isEmpty; more; more = scanner.takes(',')) {
+  const isEmpty = scanner.skipIf('}');
+  for (let more = !isEmpty; more; more = scanner.skipIf(',')) {
     const begun = scanner.skipValue();
     const [key] = readExactly(body.subarray(begun, scanner.at));
     if (typeof key !== 'string') throw new ProtocolBreach('the answer is not JSON');
@@ -137,7 +137,7 @@ const ROOT = '/v1/statement/';
  * @returns a path that begins with `/v1/statement/`, a capability that must not be logged.
  * @throws ProtocolBreach if the path, normalized as servers do, does not begin so.
  */
-export function pinned(nextUri: string, base = ''): string {
+export function pathOfNextUri(nextUri: string, base = ''): string {
   if (!URL.canParse(nextUri, ORIGIN)) throw new ProtocolBreach('a nextUri that is not a URL');
   const url = new URL(nextUri, ORIGIN);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

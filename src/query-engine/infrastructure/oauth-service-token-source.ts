@@ -65,7 +65,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile: client.caFile });
   }
 
-  override async current(refused: string | null = null, signal?: AbortSignal): Promise<string> {
+  override async validToken(refused: string | null = null, signal?: AbortSignal): Promise<string> {
     const { token } = this;
     const state = freshness(token, this.timers.now());
     if (token === null || state === 'expired' || token.value === refused)
@@ -75,7 +75,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     return token.value;
   }
 
-  override last(): string | null {
+  override newestToken(): string | null {
     return this.token?.value ?? null;
   }
 
@@ -87,7 +87,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     while (!signal.aborted) {
       const isFresh = freshness(this.token, this.timers.now()) === 'fresh';
       if (!isFresh) await unlessAborted(this.acquire(), signal).catch(() => undefined);
-      await this.timers.wait(this.rest(), signal).catch(() => undefined);
+      await this.timers.wait(this.pauseUntilRenewal(), signal).catch(() => undefined);
     }
   }
 
@@ -95,7 +95,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     this.exchange.close();
   }
 
-  private rest(): number {
+  private pauseUntilRenewal(): number {
     const now = this.timers.now();
     const renewAt = this.token?.renewAt ?? 0;
     return Math.max((renewAt > now ? renewAt : this.notBefore) - now, SHORTEST_REST);
@@ -114,7 +114,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
       this.failures += 1;
       const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
       this.notBefore = this.timers.now() + pause;
-      this.observer.failed(outcome.kind);
+      this.observer.onFailure(outcome.kind);
       // This wording is an outside requirement and must stay.
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
@@ -122,7 +122,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     this.failures = 0;
     this.notBefore = 0;
     this.token = outcome;
-    this.observer.renewed(this.clock.now().getTime() + outcome.expiresAt - this.timers.now());
+    this.observer.onRenewal(this.clock.now().getTime() + outcome.expiresAt - this.timers.now());
     if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
       this.log.warn('service-account token has no usable expires_in', { oddity: outcome.oddity });
     }
@@ -134,7 +134,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     const askedAt = this.timers.now();
     let reply;
     try {
-      reply = await this.exchange.ask({
+      reply = await this.exchange.send({
         method: 'POST',
         url: this.client.tokenUrl,
         headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },

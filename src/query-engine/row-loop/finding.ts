@@ -4,12 +4,12 @@ import {
   BACKSLASH,
   COLON,
   COMMA,
-  CURLY,
-  END_CURLY,
+  OPEN_CURLY,
+  CLOSE_CURLY,
   OPEN_LIST,
   QUOTE,
-  SAME_BUT_CURLY,
-  endingTextAt,
+  CURLY_BIT,
+  quotesAt,
   structureAt,
 } from './signs';
 
@@ -60,12 +60,12 @@ function endOfRow(start: usize, end: usize): usize {
     } else if (byte === COMMA || byte === COLON) {
       values += 1;
       at += 1;
-    } else if ((byte | SAME_BUT_CURLY) === CURLY) {
+    } else if ((byte | CURLY_BIT) === OPEN_CURLY) {
       depth += 1;
       containers += 1;
       if (depth > MOST_DEPTH) return 0;
       at += 1;
-    } else if ((byte | SAME_BUT_CURLY) === END_CURLY) {
+    } else if ((byte | CURLY_BIT) === CLOSE_CURLY) {
       depth -= 1;
       at += 1;
     } else {
@@ -82,7 +82,7 @@ function endOfRow(start: usize, end: usize): usize {
 function endOfText(from: usize, end: usize): usize {
   let at = from;
   while (at <= end) {
-    const found = endingTextAt(at);
+    const found = quotesAt(at);
     at += found === 0 ? 16 : ctz(found);
     if (found === 0) continue;
     if (load<u8>(at) !== BACKSLASH) return at + 1;

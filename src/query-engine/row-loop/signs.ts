@@ -10,18 +10,18 @@ export const BACKSLASH: u8 = 0x5c;
 export const OPEN_LIST: u8 = 0x5b;
 export const CLOSE_LIST: u8 = 0x5d;
 export const COLON: u8 = 0x3a;
-/** Brackets of objects. Brackets of lists differ from them in the bit SAME_BUT_CURLY only. */
-export const CURLY: u8 = 0x7b;
-export const END_CURLY: u8 = 0x7d;
-export const SAME_BUT_CURLY: u8 = 0x20;
+/** Brackets of objects. Brackets of lists differ from them in the bit CURLY_BIT only. */
+export const OPEN_CURLY: u8 = 0x7b;
+export const CLOSE_CURLY: u8 = 0x7d;
+export const CURLY_BIT: u8 = 0x20;
 /** Words as little-endian numbers. */
 export const NULL: u32 = 0x6c6c756e;
 export const TRUE: u32 = 0x65757274;
-export const FALS: u32 = 0x736c6166;
-export const RETURN_AND_FEED: u16 = 0x0a0d;
+export const FALSE_START: u32 = 0x736c6166;
+export const CR_LF: u16 = 0x0a0d;
 
 /** Whether a character after a backslash makes an escape that can be copied unchanged, which excludes `\u` and `\/`. */
-export function isSameEscape(sign: u8): bool {
+export function isCopiedEscape(sign: u8): bool {
   return (
     sign === QUOTE ||
     sign === BACKSLASH ||
@@ -70,7 +70,7 @@ export function commasAt(place: usize): i32 {
 }
 
 /** Bit mask of quotes and backslashes among sixteen bytes. */
-export function endingTextAt(place: usize): i32 {
+export function quotesAt(place: usize): i32 {
   const bytes = v128.load(place);
   return i8x16.bitmask(v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))));
 }
@@ -78,8 +78,8 @@ export function endingTextAt(place: usize): i32 {
 /** Bit mask of structural characters (RFC 8259) and quotes among sixteen bytes. */
 export function structureAt(place: usize): i32 {
   const bytes = v128.load(place);
-  const curly = v128.or(bytes, i8x16.splat(SAME_BUT_CURLY));
-  const brackets = v128.or(i8x16.eq(curly, i8x16.splat(CURLY)), i8x16.eq(curly, i8x16.splat(END_CURLY)));
+  const curly = v128.or(bytes, i8x16.splat(CURLY_BIT));
+  const brackets = v128.or(i8x16.eq(curly, i8x16.splat(OPEN_CURLY)), i8x16.eq(curly, i8x16.splat(CLOSE_CURLY)));
   const between = v128.or(i8x16.eq(bytes, i8x16.splat(COMMA)), i8x16.eq(bytes, i8x16.splat(COLON)));
   return i8x16.bitmask(v128.or(v128.or(brackets, between), i8x16.eq(bytes, i8x16.splat(QUOTE))));
 }

@@ -4,14 +4,14 @@ import {
   BACKSLASH,
   CLOSE_LIST,
   COMMA,
-  FALS,
+  FALSE_START,
   LINE_FEED,
   MINUS,
   NULL,
   OPEN_LIST,
   POINT,
   QUOTE,
-  RETURN_AND_FEED,
+  CR_LF,
   TRUE,
   ZERO,
   commasAt,
@@ -19,7 +19,7 @@ import {
   endOfDigits,
   isBlank,
   isDigit,
-  isSameEscape,
+  isCopiedEscape,
   specialAt,
   zerosFrom,
 } from './signs';
@@ -100,7 +100,7 @@ function pass(from: usize, target: usize, next: i32, end: usize, kinds: usize, c
 
 function endOfRow(to: usize, format: i32): usize {
   if (format === CSV) {
-    store<u16>(to, RETURN_AND_FEED);
+    store<u16>(to, CR_LF);
     return to + 2;
   }
   store<u8>(to, CLOSE_LIST);
@@ -151,7 +151,7 @@ function text(at: usize, to: usize): Places {
     if (found === 0) continue;
     const sign = load<u8>(from);
     if (sign === QUOTE) break;
-    if (sign !== BACKSLASH || !isSameEscape(load<u8>(from + 1))) return REFUSED;
+    if (sign !== BACKSLASH || !isCopiedEscape(load<u8>(from + 1))) return REFUSED;
     store<u16>(target, load<u16>(from));
     from += 2;
     target += 2;
@@ -233,7 +233,7 @@ function word(at: usize, to: usize, kind: u8, format: i32): Places {
   if (letters === NULL) return format === CSV ? behind(at + 4, to) : copy(at, at + 4, to);
   if (kind !== PLAIN) return REFUSED;
   if (letters === TRUE) return copy(at, at + 4, to);
-  return letters === FALS && load<u8>(at + 4) === 0x65 ? copy(at, at + 5, to) : REFUSED;
+  return letters === FALSE_START && load<u8>(at + 4) === 0x65 ? copy(at, at + 5, to) : REFUSED;
 }
 
 /** Copies the bytes from `at` up to `end`. */

@@ -1,4 +1,4 @@
-import { groupedBy } from '../../kernel/collections.js';
+import { groupBy } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -35,7 +35,7 @@ function levelBelow(node: Node): Level | null {
 
 /** The privileges on each node, without those that another privilege there implies. */
 function byNode(found: readonly (readonly [Node, Privilege])[], brings: 'contains' | 'takes'): RightsOnNode[] {
-  return [...groupedBy(found, ([node]) => JSON.stringify(node)).values()].map((rights) => {
+  return [...groupBy(found, ([node]) => JSON.stringify(node)).values()].map((rights) => {
     const all = orderedPrivileges(rights.map(([, privilege]) => privilege));
     const isBrought = (each: Privilege): boolean => all.some((other) => PRIVILEGE_TERMS[other][brings].includes(each));
     return { resource: rights[0][0], privileges: all.filter((each) => !isBrought(each)) };

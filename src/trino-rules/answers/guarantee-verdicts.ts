@@ -47,7 +47,7 @@ type Breach = Witness & { principal: Member };
 
 export interface JudgedRules {
   findings: Finding[];
-  /** On the guarantees of the snapshot; empty where nothing was proved. */
+  /** Verdicts on the guarantees of the snapshot; empty if the rules were not proved. */
   verdicts: GuaranteeVerdict[];
   /** By the id of the guarantee. */
   breaches: Map<number, readonly Breach[]>;

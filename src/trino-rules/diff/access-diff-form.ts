@@ -6,7 +6,7 @@ import {
   pathOf,
   type AccessFact,
 } from '../engine/access-fact.js';
-import { groupedBy } from '../../kernel/collections.js';
+import { groupBy } from '../../kernel/collections.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
@@ -119,7 +119,7 @@ function describeChange(fact: Fact, direction: Direction): string {
 }
 
 function linesOf(direction: Direction, differences: readonly AccessDifference<Fact>[]): string[] {
-  const byUsers = groupedBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
+  const byUsers = groupBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
   return [...byUsers.values()].flatMap((alike) => {
     const [{ people, strangers }] = alike;
     const users = [...new Set([...people, ...strangers.map(userName)])];
@@ -143,7 +143,7 @@ function merged(facts: readonly Fact[], direction: Direction): string[] {
       ? { head: whole.slice(0, -last.length), last }
       : { head: whole, last: '' };
   });
-  return [...groupedBy(parts, ({ head }) => head)].map(([head, alike]) => {
+  return [...groupBy(parts, ({ head }) => head)].map(([head, alike]) => {
     const names = [...new Set(alike.map(({ last }) => last))];
     return `  ${head}${names.length > 1 ? `{${names.join(', ')}}` : (names[0] ?? '')}`;
   });

@@ -1,4 +1,4 @@
-import { groupedBy } from '../../kernel/collections.js';
+import { groupBy } from '../../kernel/collections.js';
 import { jsonOrNull, plainValue, readJson } from '../../kernel/json-reader.js';
 
 /** Changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
@@ -22,7 +22,7 @@ export function reorderedSections(before: string, after: string): string[] {
   const [former, next] = [rulesOf(before), rulesOf(after)];
   const common = (rules: readonly RuleLine[], other: readonly RuleLine[]): Map<string, RuleLine[]> => {
     const missing = new Set(missingFrom(other, rules));
-    return groupedBy(
+    return groupBy(
       rules.filter((rule) => !missing.has(rule)),
       ({ section }) => section,
     );

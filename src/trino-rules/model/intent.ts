@@ -1,4 +1,4 @@
-import { groupedBy } from '../../kernel/collections.js';
+import { groupBy } from '../../kernel/collections.js';
 import { TABLE_PRIVILEGES } from '../document/rules-document.js';
 import { isOpenSystem } from './resource.js';
 import { actingTargets, coversIn } from './named-others.js';
@@ -279,7 +279,7 @@ function columns(
   policies: readonly SnapshotPolicy[],
   storage: readonly string[],
 ): Pick<Access, 'hidden' | 'masks' | 'conflicts'> {
-  const masking = groupedBy(
+  const masking = groupBy(
     policies.filter((policy) => policy.kind === 'column_mask'),
     ({ resource }) => resource.column,
   );

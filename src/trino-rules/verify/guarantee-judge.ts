@@ -25,7 +25,7 @@ import type { Question } from '../model/question.js';
 import { isOpenSystem } from '../model/resource.js';
 import { basesOf } from '../model/restrictions.js';
 
-/** Whom guarantees are about. */
+/** The users by whom guarantees can be broken. */
 export interface JudgedUsers {
   /** Positions of a principal's members, without service accounts. */
   positionsOf(principal: PolicyPrincipal): Iterable<number>;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { prepareCluster, runningAs } from '../../../src/platform/database/embedded-cluster.js';
+import { prepareCluster, spawnOptions } from '../../../src/platform/database/embedded-cluster.js';
 import { joinEmbeddedPostgres } from '../../../src/platform/database/embedded-postgres.js';
 import { type TestDatabase, testPostgres } from './database.js';
 import { EmbeddedCluster, folderOfClusters } from './embedded-cluster.js';
@@ -32,7 +32,7 @@ export async function ownPostgres(options: readonly string[] = []): Promise<OwnP
       const port = `port=${new URL(database.url).port}`;
       const settings = ['listen_addresses=127.0.0.1', port, 'unix_socket_directories=', ...options];
       const flags = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
-      spawn(binaries.postgres, flags, { ...runningAs(account, home), stdio: 'ignore' }).unref();
+      spawn(binaries.postgres, flags, { ...spawnOptions(account, home), stdio: 'ignore' }).unref();
     },
     async drop() {
       await database.release();

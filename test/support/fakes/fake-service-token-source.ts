@@ -6,9 +6,9 @@ export class FakeServiceTokenSource extends ServiceTokenSource {
   down = false;
   renewals = 0;
 
-  override current(refused: string | null = null): Promise<string> {
-    if (refused === this.last()) this.renewals += 1;
-    return this.down ? Promise.reject(new TokenUnavailable('down')) : Promise.resolve(this.last());
+  override validToken(refused: string | null = null): Promise<string> {
+    if (refused === this.newestToken()) this.renewals += 1;
+    return this.down ? Promise.reject(new TokenUnavailable('down')) : Promise.resolve(this.newestToken());
   }
 
   override keepFresh(): Promise<void> {
@@ -19,7 +19,7 @@ export class FakeServiceTokenSource extends ServiceTokenSource {
     return !this.down;
   }
 
-  override last(): string {
+  override newestToken(): string {
     return `token-${this.renewals + 1}`;
   }
 }

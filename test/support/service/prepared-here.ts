@@ -17,7 +17,7 @@ export function prepareHere(preparer: RulesPreparer, proof: AdmissionProof): voi
   } satisfies Partial<RulesPreparer>);
   Object.assign(proof, {
     judge: here(admissionVerdict),
-    verdicts: here((snapshot: Snapshot) => admissionVerdict(snapshot, null)),
+    judgeGuarantees: here((snapshot: Snapshot) => admissionVerdict(snapshot, null)),
   } satisfies Partial<AdmissionProof>);
 }
 

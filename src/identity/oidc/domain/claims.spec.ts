@@ -1,4 +1,4 @@
-import { claimedGroups, endedBy, judgeConfirmation, shownTokenFault, signedInAt } from './claims.js';
+import { readGroupsClaim, sessionsEndedBy, judgeConfirmation, presentedTokenFault, signedInAt } from './claims.js';
 
 const NOW = new Date('2026-11-20T12:00:30.000Z');
 const at = (time: string): number => Date.parse(`2026-11-20T${time}Z`) / 1000;
@@ -49,7 +49,7 @@ describe('the time of a sign-in at the provider', () => {
   });
 });
 
-const read = (groups: unknown, more: object = {}) => claimedGroups({ groups, ...more }, 'groups');
+const read = (groups: unknown, more: object = {}) => readGroupsClaim({ groups, ...more }, 'groups');
 const known = (names: string[], { ambiguous = [] as string[], unusable = 0 } = {}) => ({
   kind: 'known',
   names,
@@ -104,9 +104,9 @@ const TOKEN = {
 
 describe('a logout token', () => {
   it('ends the session that it names, or all of the person', () => {
-    expect(endedBy(TOKEN)).toEqual({ jti: 'one', ended: { sid: 'a session' } });
-    expect(endedBy({ ...TOKEN, sid: undefined })).toEqual({ jti: 'one', ended: { subject: 'erin' } });
-    expect(endedBy({ ...TOKEN, sub: undefined })).toEqual({ jti: 'one', ended: { sid: 'a session' } });
+    expect(sessionsEndedBy(TOKEN)).toEqual({ jti: 'one', ended: { sid: 'a session' } });
+    expect(sessionsEndedBy({ ...TOKEN, sid: undefined })).toEqual({ jti: 'one', ended: { subject: 'erin' } });
+    expect(sessionsEndedBy({ ...TOKEN, sub: undefined })).toEqual({ jti: 'one', ended: { sid: 'a session' } });
   });
 
   it.each([
@@ -124,7 +124,7 @@ describe('a logout token', () => {
     ['a session that no column holds', { sid: 'a\0session' }],
     ['a person whom no column holds', { sid: undefined, sub: 'erin\0' }],
   ])('is none with %s', (_, change) => {
-    expect(endedBy({ ...TOKEN, ...change })).toBeNull();
+    expect(sessionsEndedBy({ ...TOKEN, ...change })).toBeNull();
   });
 });
 
@@ -140,7 +140,7 @@ describe('a token that a client shows', () => {
     ['an access token by its whole name', {}, 'application/AT+JWT'],
     ['a person’s of Microsoft Entra', { idtyp: 'user' }, 'JWT'],
   ])('is taken: %s', (_, claims, type) => {
-    expect(shownTokenFault(claims, type, 'grantline')).toBeNull();
+    expect(presentedTokenFault(claims, type, 'grantline')).toBeNull();
   });
 
   it.each<[string, string, Record<string, unknown>, unknown]>([
@@ -163,6 +163,6 @@ describe('a token that a client shows', () => {
     ['a service account’s with an empty session', 'token_of_program', { typ: 'ID', client_id: 'etl', sid: '' }, 'JWT'],
     ['an application’s of Microsoft Entra', 'token_of_program', { idtyp: 'app', sid: 's' }, 'JWT'],
   ])('is refused: %s', (_, code, claims, type) => {
-    expect(shownTokenFault(claims, type, 'grantline')?.code).toBe(code);
+    expect(presentedTokenFault(claims, type, 'grantline')?.code).toBe(code);
   });
 });

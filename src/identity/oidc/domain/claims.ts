@@ -29,7 +29,7 @@ export type ClaimedGroups =
  * Reads the claim: a list of names or paths (`/analysts`), absent for a person without groups. Microsoft Entra also omits it above
  * 200 groups, which `_claim_names` or `hasgroups` indicates.
  */
-export function claimedGroups(claims: Claims, claim: string): ClaimedGroups {
+export function readGroupsClaim(claims: Claims, claim: string): ClaimedGroups {
   const named = claims['_claim_names'];
   const isElsewhere = typeof named === 'object' && named !== null && Object.hasOwn(named, claim);
   if (isElsewhere || claims['hasgroups'] === true) return { kind: 'unknown' };
@@ -56,7 +56,13 @@ export type EndedAtProvider = { sid: string } | { subject: string };
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** The sessions that a logout token ends (OpenID Connect Back-Channel Logout 1.0 section 2.6). @returns null: it is no logout token */
-export function endedBy({ jti, sid, sub, events, nonce }: Claims): { jti: string; ended: EndedAtProvider } | null {
+export function sessionsEndedBy({
+  jti,
+  sid,
+  sub,
+  events,
+  nonce,
+}: Claims): { jti: string; ended: EndedAtProvider } | null {
   const event = typeof events === 'object' && events !== null ? (events as Claims)[EVENT] : null;
   const isLogout = typeof event === 'object' && event !== null && !Array.isArray(event);
   // A token with a nonce is an ID token, which must not end sessions.
@@ -87,7 +93,7 @@ export function provedAtOf(claims: Claims, now: Date): Date {
  * The time of the sign-in at the provider; fails unless it came after the flow began, because providers may disregard `max_age`.
  * @param startedAt the flow's beginning in milliseconds since 1970
  */
-export function judgeAnew(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Date | Failed {
+export function judgeNewSignIn(claims: Claims, { startedAt, now }: { startedAt: number; now: Date }): Date | Failed {
   const at = signedInAt(claims, now);
   if (at === null) return failure('not_signed_in_anew', 'no auth_time');
   // `auth_time` has whole seconds.
@@ -108,7 +114,7 @@ export function judgeConfirmation(
   if (atProvider === null) return failure('session_ended', 'unknown');
   if (claims['sub'] !== atProvider.subject) return failure('other_person', 'sub');
   if (ownerId !== userId) return failure('other_person', 'link');
-  return judgeAnew(claims, times);
+  return judgeNewSignIn(claims, times);
 }
 
 /** Codes of the API for the reasons why a presented token of the provider opens no session. */
@@ -138,7 +144,7 @@ const TYPES = /^(application\/)?(at\+)?jwt$/i;
  * Why a presented token is not an ID or access token of a person; null: it is one.
  * @param type the header's `typ` @param own the id of this service's client at the provider
  */
-export function shownTokenFault(
+export function presentedTokenFault(
   { typ, events, client_id, sid, idtyp, nonce, azp, aud, cnf }: Claims,
   type: unknown,
   own: string,

@@ -123,15 +123,15 @@ export function returnProblem(address: string, allowed: readonly string[]): stri
 }
 
 /** The address with these parameters added. They replace parameters of the same name. */
-export function addressWith(address: string, parameters: Readonly<Record<string, string>>): string {
+export function addParameters(address: string, parameters: Readonly<Record<string, string>>): string {
   const url = new URL(address);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
 
 /** Address of the console's page that shows why a sign-in failed, or leads to the path `to`. */
-export function consoleReturn(publicUrl: string, to: string): string {
-  return addressWith(new URL('/sign-in', publicUrl).href, { to });
+export function consoleReturnAddress(publicUrl: string, to: string): string {
+  return addParameters(new URL('/sign-in', publicUrl).href, { to });
 }
 
 /** A path with its query, of printable ASCII only: URL parsers drop tabs, so `/<tab>/host` would lead to another host. */

@@ -1,5 +1,5 @@
 import type { Account } from '../../../users/domain/account.js';
-import { decidePerson, type Person, personOf, type Present } from './person.js';
+import { decidePerson, type Person, personOf, type PersonAccounts } from './person.js';
 
 const CLAIMS = {
   ...{ issuer: 'https://sso.example.org', subjectClaim: 'sub', usernameClaim: 'preferred_username' },
@@ -16,7 +16,7 @@ const free = (overrides: Partial<Account> = {}) => ({ account: account(overrides
 describe('whose account somebody has', () => {
   const off = { isActive: false };
   const password = { hasPassword: true };
-  it.each<[string, Partial<Present>, unknown, boolean, string]>([
+  it.each<[string, Partial<PersonAccounts>, unknown, boolean, string]>([
     ['a known person', { linked: account() }, 'erin.test', true, 'sign-in'],
     ['a known person of another name', { linked: account(), named: free() }, 'erin.married', true, 'sign-in'],
     ['a known person without a name', { linked: account() }, undefined, false, 'sign-in'],
@@ -50,7 +50,7 @@ describe('whose account somebody has', () => {
 
 describe('whose account somebody has, where a claim is the external id of SCIM', () => {
   const scim = { source: 'scim' } as const;
-  it.each<[string, Partial<Present>, string]>([
+  it.each<[string, Partial<PersonAccounts>, string]>([
     ['the account that was pushed for them', { pushed: free(scim) }, 'link'],
     ['it, whatever has their name', { pushed: free(scim), named: free({ id: 8 }) }, 'link'],
     ['their own, whatever is pushed later', { linked: account(), pushed: free({ id: 8 }) }, 'sign-in'],

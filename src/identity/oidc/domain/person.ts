@@ -41,7 +41,7 @@ export function accountNameOf({ name }: Person): string | null {
 }
 
 /** The existing accounts that may be a person's. */
-export interface Present {
+export interface PersonAccounts {
   /** The account that is linked to the person. */
   linked: Account | null;
   /** The account that SCIM created or adopted for the person's external id. */
@@ -79,7 +79,7 @@ export interface PersonRules {
  */
 export function decidePerson(
   person: Person,
-  { linked, pushed, named }: Present,
+  { linked, pushed, named }: PersonAccounts,
   { createAccounts, externalIdClaim }: PersonRules,
 ): PersonDecision {
   if (linked !== null) return linked.isActive ? { kind: 'sign-in', account: linked } : deactivated(linked);

@@ -1,5 +1,5 @@
 import { SkippingTimers } from '../../../../test/support/fakes/fake-timers.js';
-import { LastGood } from './last-good.js';
+import { LastGoodDocument } from './last-good.js';
 
 const LIFETIME = { fresh: 60_000, stale: 600_000, pause: 10_000 };
 
@@ -14,12 +14,12 @@ describe('LastGood', () => {
       }
       let fetched = 0;
       const timers = new EarlyTimers();
-      const keys = new LastGood(() => Promise.resolve((fetched += 1)), LIFETIME, timers);
+      const keys = new LastGoodDocument(() => Promise.resolve((fetched += 1)), LIFETIME, timers);
 
       expect(await keys.get()).toBe(1);
       timers.advance(3_000);
-      expect(await keys.renewed()).toBe(1);
-      expect(await keys.newer()).toBe(2);
+      expect(await keys.renew()).toBe(1);
+      expect(await keys.fetchNewer()).toBe(2);
       expect(await keys.get()).toBe(2);
     },
   );

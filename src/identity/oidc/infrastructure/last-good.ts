@@ -11,7 +11,7 @@ export interface Lifetime {
 }
 
 /** Fetches a document of the provider on demand and caches it. While fetches fail, the last good document is used. */
-export class LastGood<T> {
+export class LastGoodDocument<T> {
   private held: { value: T; at: number } | null = null;
   private last: { outcome: Promise<T>; at: number } | null = null;
 
@@ -24,31 +24,31 @@ export class LastGood<T> {
   /** @throws the error of the fetch, if there is no usable document */
   async get(): Promise<T> {
     const { held } = this;
-    if (held !== null && this.since(held.at) < this.lifetime.fresh) return held.value;
+    if (held !== null && this.elapsedSince(held.at) < this.lifetime.fresh) return held.value;
     try {
-      return await this.renewed();
+      return await this.renew();
     } catch (error) {
-      if (held !== null && this.since(held.at) < this.lifetime.stale) return held.value;
+      if (held !== null && this.elapsedSince(held.at) < this.lifetime.stale) return held.value;
       throw error;
     }
   }
 
   /** Fetches now, or returns the outcome of a fetch within the pause. @throws the error of the fetch */
-  renewed(): Promise<T> {
+  renew(): Promise<T> {
     const { last } = this;
-    return last !== null && this.since(last.at) < this.lifetime.pause ? last.outcome : this.fetchedNow();
+    return last !== null && this.elapsedSince(last.at) < this.lifetime.pause ? last.outcome : this.fetchNow();
   }
 
   /** Returns a document that is fetched after this call, once the pause is over. @throws the error of the fetch */
-  async newer(): Promise<T> {
+  async fetchNewer(): Promise<T> {
     const { last } = this;
-    const rest = last === null ? 0 : this.lifetime.pause - this.since(last.at);
+    const rest = last === null ? 0 : this.lifetime.pause - this.elapsedSince(last.at);
     if (rest > 0) await this.timers.wait(rest);
-    // Does not call renewed(): the timer may end a fraction of a millisecond early, and renewed() would return the old outcome.
-    return this.last === null || this.last === last ? this.fetchedNow() : this.last.outcome;
+    // Does not call renew(): the timer may end a fraction of a millisecond early, and renew() would return the old outcome.
+    return this.last === null || this.last === last ? this.fetchNow() : this.last.outcome;
   }
 
-  private fetchedNow(): Promise<T> {
+  private fetchNow(): Promise<T> {
     const outcome = this.fetch().then((value) => {
       this.held = { value, at: this.timers.now() };
       return value;
@@ -57,7 +57,7 @@ export class LastGood<T> {
     return outcome;
   }
 
-  private since(moment: number): number {
+  private elapsedSince(moment: number): number {
     return this.timers.now() - moment;
   }
 }

@@ -38,21 +38,22 @@ export class ProviderTransport {
       ...(text !== null && { body: text }),
     });
     // `Response` rejects statuses below 200, and a body with these three.
-    if (reply.status < 200 || [204, 205, 304].includes(reply.status)) throw this.unusable(`status ${reply.status}`);
+    if (reply.status < 200 || [204, 205, 304].includes(reply.status))
+      throw this.unusableAnswer(`status ${reply.status}`);
     return new Response(new Uint8Array(reply.body), { status: reply.status, headers: { ...reply.headers } });
   };
 
   /** Gets a document. @throws ProviderUnavailable for anything but a JSON object with status 200 */
-  async document(url: string): Promise<Readonly<Record<string, unknown>>> {
+  async getDocument(url: string): Promise<Readonly<Record<string, unknown>>> {
     const { status, body } = await this.ask({ method: 'GET', url, headers: { Accept: 'application/json' } });
-    if (status !== 200) throw this.unusable(`status ${status}`);
+    if (status !== 200) throw this.unusableAnswer(`status ${status}`);
     const document = jsonOrNull(body.toString());
     if (typeof document === 'object' && document !== null && !Array.isArray(document)) return { ...document };
-    throw this.unusable('no JSON');
+    throw this.unusableAnswer('no JSON');
   }
 
   /** The error for an unusable answer, which counts as no answer. */
-  unusable(code: string): ProviderUnavailable {
+  unusableAnswer(code: string): ProviderUnavailable {
     this.isReachable = false;
     return new ProviderUnavailable(code);
   }
@@ -68,12 +69,12 @@ export class ProviderTransport {
     body?: string;
   }): Promise<Reply> {
     try {
-      const reply = await this.exchange.ask({ ...question, timeout: DEADLINE });
+      const reply = await this.exchange.send({ ...question, timeout: DEADLINE });
       if (reply.status >= 500) throw new ProviderUnavailable(`status ${reply.status}`);
       this.isReachable = true;
       return reply;
     } catch (error) {
-      throw this.unusable(error instanceof Error ? error.message : 'unknown');
+      throw this.unusableAnswer(error instanceof Error ? error.message : 'unknown');
     }
   }
 }

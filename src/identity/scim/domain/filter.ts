@@ -1,4 +1,4 @@
-import { invalid, MAX_TEXT, type ScimType, shown } from './values.js';
+import { invalid, MAX_TEXT, type ScimType, jsonExcerpt } from './values.js';
 
 /** An attribute's path such as `name.familyName`, in lower case, because attributes are compared without case (RFC 7643 section 2.1). */
 export interface AttributePath {
@@ -57,14 +57,14 @@ export interface PatchPath extends AttributePath {
 const LIMITS = { depth: 10, nodes: 200, length: 16_384 };
 
 /** The most comparisons that a filter makes with one entry. */
-export function comparisonsIn(filter: Filter): number {
+export function countComparisons(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return comparisonsIn(filter.left) + comparisonsIn(filter.right);
+      return countComparisons(filter.left) + countComparisons(filter.right);
     case 'not':
     case 'any':
-      return comparisonsIn(filter.filter);
+      return countComparisons(filter.filter);
     case 'present':
     case 'compare':
       return 1;
@@ -110,7 +110,7 @@ class Reader {
 
   target(): PatchPath {
     const path = this.path();
-    if (!this.takes('[')) return { ...path, filter: null };
+    if (!this.takeIf('[')) return { ...path, filter: null };
     if (path.sub !== null) throw this.fault('a list has no part before its brackets');
     const filter = this.filter(1);
     this.expect(']');
@@ -120,32 +120,32 @@ class Reader {
   /** `or` binds weakest, then `and`, then `not`. */
   filter(depth: number): Filter {
     let left = this.conjunction(depth);
-    while (this.takesWord('or')) left = this.node({ kind: 'or', left, right: this.conjunction(depth) });
+    while (this.takeWordIf('or')) left = this.node({ kind: 'or', left, right: this.conjunction(depth) });
     return left;
   }
 
   private conjunction(depth: number): Filter {
     let left = this.factor(depth);
-    while (this.takesWord('and')) left = this.node({ kind: 'and', left, right: this.factor(depth) });
+    while (this.takeWordIf('and')) left = this.node({ kind: 'and', left, right: this.factor(depth) });
     return left;
   }
 
   private factor(depth: number): Filter {
     if (depth > LIMITS.depth) throw this.fault(`nested more than ${LIMITS.depth} levels deep`);
-    if (this.takes('(')) return this.closed(this.filter(depth + 1), ')');
+    if (this.takeIf('(')) return this.expectClosed(this.filter(depth + 1), ')');
     // `not` is the operator only before a bracket; otherwise it may be an attribute.
     if (this.token?.toLowerCase() === 'not' && /^\s*\(/.test(this.text.slice(this.at))) {
       this.advance();
       this.expect('(');
-      return this.node({ kind: 'not', filter: this.closed(this.filter(depth + 1), ')') });
+      return this.node({ kind: 'not', filter: this.expectClosed(this.filter(depth + 1), ')') });
     }
     return this.expression(depth);
   }
 
   private expression(depth: number): Filter {
     const path = this.path();
-    if (!this.takes('[')) return this.test(path);
-    const left = this.closed(this.filter(depth + 1), ']');
+    if (!this.takeIf('[')) return this.test(path);
+    const left = this.expectClosed(this.filter(depth + 1), ']');
     // Some clients send `emails[type eq "work"].value eq "x"`: one entry must fulfil both conditions.
     const sub = this.subAttribute();
     const filter = sub === null ? left : this.node({ kind: 'and', left, right: this.test(sub) });
@@ -157,7 +157,7 @@ class Reader {
     const word = this.takeWord(() => true)?.toLowerCase();
     if (word === 'pr') return this.node({ kind: 'present', path });
     const comparison = COMPARISONS.find((each) => each === word);
-    if (comparison === undefined) throw this.fault(`${shown(word ?? '')} is no operator`);
+    if (comparison === undefined) throw this.fault(`${jsonExcerpt(word ?? '')} is no operator`);
     return this.node({ kind: 'compare', path, comparison, value: this.literal() });
   }
 
@@ -166,14 +166,15 @@ class Reader {
     const word = this.takeWord((text) => text.startsWith('.'));
     if (word === null) return null;
     const path = attributePath(word.slice(1));
-    if (path?.sub !== null || path.isForeign) throw this.fault(`${shown(word)} is no part of an attribute`);
+    if (path?.sub !== null || path.isForeign) throw this.fault(`${jsonExcerpt(word)} is no part of an attribute`);
     return path;
   }
 
   private path(): AttributePath {
     const word = this.takeWord(() => true);
     const path = word === null ? null : attributePath(word);
-    if (path === null) throw this.fault(word === null ? 'an attribute is missing' : `${shown(word)} is no attribute`);
+    if (path === null)
+      throw this.fault(word === null ? 'an attribute is missing' : `${jsonExcerpt(word)} is no attribute`);
     return path;
   }
 
@@ -192,7 +193,7 @@ class Reader {
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
     }
-    throw this.fault(`${shown(token)} is no value`);
+    throw this.fault(`${jsonExcerpt(token)} is no value`);
   }
 
   private node(filter: Filter): Filter {
@@ -201,22 +202,22 @@ class Reader {
     return filter;
   }
 
-  private closed(filter: Filter, bracket: string): Filter {
+  private expectClosed(filter: Filter, bracket: string): Filter {
     this.expect(bracket);
     return filter;
   }
 
   private expect(bracket: string): void {
-    if (!this.takes(bracket)) throw this.token === null ? this.fault(`${bracket} is missing`) : this.unexpected();
+    if (!this.takeIf(bracket)) throw this.token === null ? this.fault(`${bracket} is missing`) : this.unexpected();
   }
 
-  private takes(bracket: string): boolean {
+  private takeIf(bracket: string): boolean {
     if (this.token !== bracket) return false;
     this.advance();
     return true;
   }
 
-  private takesWord(word: string): boolean {
+  private takeWordIf(word: string): boolean {
     return this.takeWord((text) => text.toLowerCase() === word) !== null;
   }
 
@@ -235,7 +236,7 @@ class Reader {
   }
 
   private unexpected(): Error {
-    return this.fault(this.token === null ? 'it ends early' : `${shown(this.token)} is not expected there`);
+    return this.fault(this.token === null ? 'it ends early' : `${jsonExcerpt(this.token)} is not expected there`);
   }
 
   private fault(what: string): Error {
@@ -254,7 +255,7 @@ export type EntryMatchers = (filter: Filter, entries: number) => (entry: object)
 export function entryMatchers(): EntryMatchers {
   let comparisons = 0;
   return (filter, entries) => {
-    comparisons += comparisonsIn(filter) * entries;
+    comparisons += countComparisons(filter) * entries;
     if (comparisons > MOST_COMPARISONS) {
       throw invalid('tooMany', `The filters make more than ${MOST_COMPARISONS} comparisons with entries of the list.`);
     }

@@ -1,7 +1,7 @@
 import { nameProblem } from '../../../kernel/name.js';
 import { entryMatchers, type Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
-import { entriesOf, identifierOf, invalid, membersOf, refuseOtherId, requiredName, shown } from './values.js';
+import { entriesOf, identifierOf, invalid, membersOf, refuseOtherId, requiredName, jsonExcerpt } from './values.js';
 
 /** A group as SCIM manages it. */
 export interface ScimGroup {
@@ -9,7 +9,7 @@ export interface ScimGroup {
   name: string;
   externalId: string | null;
   /** Ids of users in rising order; null: not read. */
-  members: readonly number[] | null;
+  memberIds: readonly number[] | null;
   /** Rises with each change of the group or its members. */
   version: number;
   createdAt: Date;
@@ -26,29 +26,29 @@ export type GroupChange =
   | { kind: 'remove-matching'; filter: Filter };
 
 /** The changes that replace a group by a body. Attributes that are missing in the body are unset. @throws Refused 400 */
-export function wholeGroup(body: unknown, id: string | null): GroupChange[] {
-  const changes = changesOf(attributesOf(body), id);
-  if (attributesAfter(changes).name === undefined) throw invalid('invalidValue', 'displayName is required.');
+export function changesByBody(body: unknown, id: string | null): GroupChange[] {
+  const changes = changesByPatch(attributesOf(body), id);
+  if (attributesIn(changes).name === undefined) throw invalid('invalidValue', 'displayName is required.');
   return [{ kind: 'attributes', externalId: null }, { kind: 'replace-members', ids: [] }, ...changes];
 }
 
 /** The changes by operations of PATCH, in their order. Attributes that the service does not store are dropped. @throws Refused 400 */
-export function changesOf(operations: readonly Operation[], id: string | null): GroupChange[] {
+export function changesByPatch(operations: readonly Operation[], id: string | null): GroupChange[] {
   return operations.flatMap((operation) => changeOf(operation, id));
 }
 
 /** The attributes that the changes set. */
-export function attributesAfter(changes: readonly GroupChange[]): { name?: string; externalId?: string | null } {
+export function attributesIn(changes: readonly GroupChange[]): { name?: string; externalId?: string | null } {
   return changes.reduce((after, change) => (change.kind === 'attributes' ? { ...after, ...change } : after), {});
 }
 
 /** The ids that the changes add, which must be ids of users. Removed ids may be unknown. */
-export function joining(changes: readonly GroupChange[]): string[] {
+export function addedMembers(changes: readonly GroupChange[]): string[] {
   return [...new Set(changes.flatMap((change) => (isJoining(change) ? change.ids : [])))];
 }
 
 /** The ids of members that the changes can affect; null: all members. */
-export function touched(changes: readonly GroupChange[]): string[] | null {
+export function affectedMembers(changes: readonly GroupChange[]): string[] | null {
   const ids = new Set<string>();
   for (const change of changes) {
     if (change.kind === 'replace-members' || change.kind === 'remove-matching') return null;
@@ -129,7 +129,7 @@ function memberId(entry: unknown): string {
   const members = typeof entry === 'string' ? new Map([['value', entry]]) : membersOf(entry, 'an entry of members');
   const [value, type] = [members.get('value'), members.get('type')];
   if (typeof type === 'string' && type.toLowerCase() !== 'user') {
-    throw invalid('invalidValue', `Members are users, not ${shown(type)}.`);
+    throw invalid('invalidValue', `Members are users, not ${jsonExcerpt(type)}.`);
   }
   if (typeof value !== 'string' || value === '') throw invalid('invalidValue', 'An entry of members needs a value.');
   return value;

@@ -1,5 +1,5 @@
 import { attributePath, type Filter, parseFilter } from './filter.js';
-import { invalid, shown } from './values.js';
+import { invalid, jsonExcerpt } from './values.js';
 
 export const MOST_RESULTS = 200;
 
@@ -43,7 +43,7 @@ export function listRequestOf(parameters: ReadonlyMap<string, string>): ListRequ
 function whole(text: string | undefined, name: string, fallback: number): number {
   if (text === undefined) return fallback;
   if (!/^[+-]?\d{1,9}$/.test(text.trim()))
-    throw invalid('invalidValue', `${name} must be a whole number, not ${shown(text)}.`);
+    throw invalid('invalidValue', `${name} must be a whole number, not ${jsonExcerpt(text)}.`);
   return Number(text);
 }
 
@@ -77,18 +77,18 @@ export function selectionOf(attributes: string | undefined, excluded: string | u
 }
 
 /** Whether an attribute or a part of it is selected. Unselected ones need not be read. */
-export function wants({ only, without }: Selection, attribute: string): boolean {
+export function isSelected({ only, without }: Selection, attribute: string): boolean {
   if (only === null) return !without.has(attribute);
   return [...only].some((name) => name === attribute || name.startsWith(`${attribute}.`));
 }
 
 /** The resource with its selected attributes. */
-export function selected(resource: object, selection: Selection): object {
+export function selectAttributes(resource: object, selection: Selection): object {
   return Object.fromEntries(
     Object.entries(resource).flatMap(([name, value]: [string, unknown]) => {
       const attribute = name.toLowerCase();
       if (ALWAYS.has(attribute) || selection.only?.has(attribute) === true) return [[name, value]];
-      return wants(selection, attribute) ? [[name, parts(value, attribute, selection)]] : [];
+      return isSelected(selection, attribute) ? [[name, parts(value, attribute, selection)]] : [];
     }),
   );
 }

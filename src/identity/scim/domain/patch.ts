@@ -1,5 +1,5 @@
 import { attributePath, isCoreSchema, parsePatchPath, type PatchPath } from './filter.js';
-import { invalid, membersOf, shown } from './values.js';
+import { invalid, membersOf, jsonExcerpt } from './values.js';
 
 /** A change of one attribute. `isExplicit`: a path named it, not a key of the value. */
 export interface Operation {
@@ -36,7 +36,8 @@ export function attributesOf(body: unknown): Operation[] {
 function operationOf(members: ReadonlyMap<string, unknown>): Operation[] {
   const named = members.get('op');
   const op = OPERATIONS.find((each) => typeof named === 'string' && each === named.toLowerCase());
-  if (op === undefined) throw invalid('invalidSyntax', `${shown(named)} is no operation: add, replace or remove.`);
+  if (op === undefined)
+    throw invalid('invalidSyntax', `${jsonExcerpt(named)} is no operation: add, replace or remove.`);
   const path = members.get('path') ?? null;
   const value = members.get('value');
   if (path !== null && typeof path !== 'string') throw invalid('invalidPath', 'A path must be a string.');

@@ -35,7 +35,7 @@ export function userForm(user: ScimUser, base: string): ResourceForm {
 
 /** A group in an answer. Its version is a rising number, so that it is known without the members. @param base address of the routes */
 export function groupForm(group: ScimGroup, base: string): ResourceForm {
-  const members = (group.members ?? []).map((id) => ({
+  const members = (group.memberIds ?? []).map((id) => ({
     ...{ value: String(id), $ref: `${base}/Users/${id}`, type: 'User' },
   }));
   const location = `${base}/Groups/${group.id}`;

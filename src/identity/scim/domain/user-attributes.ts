@@ -43,7 +43,7 @@ export interface ScimUser extends UserAttributes {
 }
 
 const MAX_EMAILS = 100;
-export const UNSET = {
+export const UNSET_ATTRIBUTES = {
   externalId: null,
   name: { formatted: null, familyName: null, givenName: null },
   displayName: null,
@@ -54,9 +54,9 @@ export const UNSET = {
  * @param present the user that is replaced; null: a new one
  * @throws Refused 400
  */
-export function wholeUser(body: unknown, present: { id: string; active: boolean } | null): UserAttributes {
-  const empty = { ...UNSET, userName: '', emails: [], active: present?.active ?? true };
-  const user = changedUser(empty, present?.id ?? null, attributesOf(body));
+export function userOfBody(body: unknown, present: { id: string; active: boolean } | null): UserAttributes {
+  const empty = { ...UNSET_ATTRIBUTES, userName: '', emails: [], active: present?.active ?? true };
+  const user = patchUser(empty, present?.id ?? null, attributesOf(body));
   if (user.userName === '') throw invalid('invalidValue', 'userName is required.');
   return user;
 }
@@ -66,7 +66,7 @@ export function wholeUser(body: unknown, present: { id: string; active: boolean 
  * @param id the only id that the body may contain; null: a new user, for whom an id is ignored
  * @throws Refused 400
  */
-export function changedUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
+export function patchUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
   const matcher = entryMatchers();
   return operations.reduce((changed, operation) => after(changed, id, operation, matcher), user);
 }
@@ -102,7 +102,7 @@ function after(user: UserAttributes, id: string | null, operation: Operation, ma
 /** Changes only the parts of the name that the value contains (RFC 7644 section 3.5.2.3). */
 function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
   if (path.sub === null) {
-    if (op === 'remove' || value === null || value === undefined) return UNSET.name;
+    if (op === 'remove' || value === null || value === undefined) return UNSET_ATTRIBUTES.name;
     return [...membersOf(value, 'name')].reduce((changed, [key, part]) => withPart(changed, key, part), name);
   }
   return withPart(name, path.sub, op === 'remove' ? null : value);

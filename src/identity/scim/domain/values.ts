@@ -16,7 +16,7 @@ export function invalid(scimType: ScimType, detail: string): Refused {
 }
 
 /** A value as JSON, cut to the length of a message. */
-export function shown(value: unknown): string {
+export function jsonExcerpt(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
   return text.length > 100 ? `${text.slice(0, 100).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
@@ -27,7 +27,8 @@ export const MAX_TEXT = 1_024;
 /** A text; null if it is unset (RFC 7643 section 2.5). @throws Refused 400 `invalidValue` */
 export function textOf(value: unknown, attribute: string): string | null {
   if (value === null || value === undefined) return null;
-  if (typeof value !== 'string') throw invalid('invalidValue', `${attribute} must be a string, not ${shown(value)}.`);
+  if (typeof value !== 'string')
+    throw invalid('invalidValue', `${attribute} must be a string, not ${jsonExcerpt(value)}.`);
   if (value.length > MAX_TEXT) throw invalid('invalidValue', `${attribute} has more than ${MAX_TEXT} characters.`);
   // PostgreSQL cannot store NUL.
   if (value.includes('\u0000')) throw invalid('invalidValue', `${attribute} holds a character that none may hold.`);
@@ -47,13 +48,13 @@ export function booleanOf(value: unknown, attribute: string): boolean | null {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;
   const text = typeof value === 'string' ? value.toLowerCase() : null;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw invalid('invalidValue', `${attribute} must be true or false, not ${shown(value)}.`);
+  throw invalid('invalidValue', `${attribute} must be true or false, not ${jsonExcerpt(value)}.`);
 }
 
 /** The members of an object by their names in lower case. Of equal names the last counts. @throws Refused 400 `invalidValue` */
 export function membersOf(value: unknown, attribute: string): Map<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid('invalidValue', `${attribute} must be an object, not ${shown(value)}.`);
+    throw invalid('invalidValue', `${attribute} must be an object, not ${jsonExcerpt(value)}.`);
   }
   return new Map(Object.entries(value).map(([key, member]): [string, unknown] => [key.toLowerCase(), member]));
 }
@@ -73,7 +74,7 @@ export function identifierOf(value: unknown): string | null {
 /** @throws Refused 400 `mutability` for an id that is not the resource's own */
 export function refuseOtherId(value: unknown, id: string | null): void {
   if (id !== null && value !== null && value !== undefined && value !== id) {
-    throw invalid('mutability', `id is ${id} and cannot become ${shown(value)}.`);
+    throw invalid('mutability', `id is ${id} and cannot become ${jsonExcerpt(value)}.`);
   }
 }
 

@@ -46,7 +46,7 @@ export async function filteredPage<T extends object>(
 ): Promise<ListResult<T>> {
   const parameters: unknown[] = [];
   const from = filter === null ? source : `${source} AND ${conditionOf(filter, filterable, { parameters, lists: 0 })}`;
-  const { total } = await session.one<{ total: number }>(`SELECT count(*)::integer AS total ${from}`, parameters);
+  const { total } = await session.oneRow<{ total: number }>(`SELECT count(*)::integer AS total ${from}`, parameters);
   if (total <= offset || count === 0) return { total, resources: [] };
   const page = `SELECT ${columns} ${from} ORDER BY ${id} OFFSET ${offset} LIMIT ${count}`;
   return { total, resources: await session.query<T>(page, parameters) };

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { idInToken, TOKEN_BYTES, tokenText } from './api-token.js';
+import { idInToken, TOKEN_BYTES, newTokenText } from './api-token.js';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('the text of an API token', () => {
-  const { id, text } = tokenText(Buffer.alloc(TOKEN_BYTES, 0xa7));
+  const { id, text } = newTokenText(Buffer.alloc(TOKEN_BYTES, 0xa7));
 
   it('has a prefix for scanners, an id for people, and a checksum that anybody can compute', () => {
     expect(text).toMatch(/^glt_[0-9A-Za-z]{57}$/);
@@ -16,7 +16,7 @@ describe('the text of an API token', () => {
   });
 
   it('loses no bit of what is random', () => {
-    const secret = tokenText(Buffer.alloc(TOKEN_BYTES, 0xff)).text.slice(12, 55);
+    const secret = newTokenText(Buffer.alloc(TOKEN_BYTES, 0xff)).text.slice(12, 55);
     const value = Array.from(secret).reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
     expect(value).toBe(2n ** 256n - 1n);
   });

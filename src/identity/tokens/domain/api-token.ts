@@ -23,7 +23,7 @@ export const MOST_TOKENS = 50;
 export const DAY_MS = 86_400_000;
 
 /** @throws Refused if the role or the settings' limit does not allow the token */
-export function checkWanted(
+export function checkNewToken(
   { scopes, expiresAt }: WantedToken,
   role: Role,
   { now, maxDays }: { now: Date; maxDays: number },
@@ -57,7 +57,7 @@ export function isTokenId(text: string): boolean {
 export const TOKEN_BYTES = 38;
 
 /** A new token's text and the id in it. */
-export function tokenText(random: Buffer): { id: string; text: string } {
+export function newTokenText(random: Buffer): { id: string; text: string } {
   const id = base62(random.subarray(0, 6), 8);
   const unchecked = `glt_${id}${base62(random.subarray(6), 43)}`;
   return { id, text: unchecked + checksum(unchecked) };
