@@ -48,7 +48,7 @@ test('a phone shows every page and its menus, accessible and without scrolling s
   signIn,
   watch,
 }) => {
-  test.slow(); // axe, 32 times
+  test.slow(); // axe, 36 times
   const person = await records.person('phoebe_of_the_long_names_in_two_columns');
   const group = await records.group('phones-of-the-eu-analysts-in-a-long-line', person);
   const grant = { type: 'group', id: group } as const;
@@ -70,6 +70,7 @@ test('a phone shows every page and its menus, accessible and without scrolling s
     ],
     ...[`/people/${person}`, '/groups?q=phones', `/groups/${group}`, '/grants?q=ph_sales', '/engine', '/policies'],
     ...[`/grants/new?principal=group:${group}&${address}&privilege=SELECT`, '/policies/new', '/publications', '/audit'],
+    ...['/guarantees', '/guarantees/new?kind=apart'],
     `/why?principal=user:${person}&privilege=SELECT&${address}`,
   ]) {
     await page.goto(path);

@@ -33,6 +33,7 @@ const PAGES = [
   ],
   ...[`/grants/new?principal=group:1&privilege=SELECT&${NODE}`, '/publications', '/publications/1', '/audit', '/why'],
   ...['SELECT', 'DELETE'].map((privilege) => `/why?principal=user:2&privilege=${privilege}&${NODE}`),
+  ...['/guarantees', '/guarantees/1', '/guarantees/2', '/guarantees/new'],
   '/sign-in', // the last: it ends the session
 ];
 

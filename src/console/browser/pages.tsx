@@ -23,6 +23,8 @@ const Engine = later(async () => (await import('./pages/engine.js')).Engine);
 const GrantDraft = later(async () => (await import('./pages/new-grant.js')).GrantDraft);
 const GroupPage = later(async () => (await import('./pages/group.js')).GroupPage);
 const Groups = later(async () => (await import('./pages/groups.js')).Groups);
+const GuaranteePage = later(async () => (await import('./pages/guarantee.js')).GuaranteePage);
+const Guarantees = later(async () => (await import('./pages/guarantees.js')).Guarantees);
 const Grants = later(async () => (await import('./pages/grants.js')).Grants);
 const MyAccess = later(async () => (await import('./pages/my-access.js')).MyAccess);
 const People = later(async () => (await import('./pages/people.js')).People);
@@ -57,6 +59,12 @@ export const PAGES: readonly Page[] = [
     icon: 'policy',
     section: 'access',
     routes: { '/policies': Policies, '/policies/:id': PolicyPage },
+  },
+  {
+    name: 'Guarantees',
+    icon: 'guarantee',
+    section: 'access',
+    routes: { '/guarantees': Guarantees, '/guarantees/:id': GuaranteePage },
   },
   { name: 'Why', icon: 'info', section: 'access', isOpen: true, routes: { '/why': Why } },
   { name: 'Engine', icon: 'gear', section: 'access', routes: { '/engine': Engine } },

@@ -17,6 +17,8 @@ export const PAGE_PATHS = [
   '/grants/new',
   '/policies',
   '/policies/:id',
+  '/guarantees',
+  '/guarantees/:id',
   '/engine',
   '/publications',
   '/publications/:version',

@@ -5,7 +5,7 @@ const PEOPLE = ['ruth_abernathy', 'tomas_okafor', 'lena_fischer', 'marta_silva',
 
 /**
  * Korrin Trading, an invented company, for pictures and for looking: groups, grants on every level, a row filter, a mask, a
- * deny, and one publication with a change that waits for the next.
+ * deny, a guarantee that holds, a broken one, and one publication with a change that waits for the next.
  */
 export async function fillSampleCompany(admin: ApiClient): Promise<void> {
   const records = new Records(admin);
@@ -33,6 +33,20 @@ export async function fillSampleCompany(admin: ApiClient): Promise<void> {
     },
   ]) {
     await made(admin, '/api/admin/policies', policy);
+  }
+  for (const guarantee of [
+    {
+      name: 'only finance writes the ledger',
+      kind: 'only',
+      principals: [group(finance)],
+      resource: { catalog: 'finance' },
+    },
+    {
+      ...{ name: 'analysts see no invoices', kind: 'never', principal: group(euAnalysts), mode: 'reported' },
+      ...{ resource: { catalog: 'sales', schema: 'eu', table: 'invoices' }, privileges: ['SELECT'] },
+    },
+  ]) {
+    await made(admin, '/api/admin/guarantees', guarantee);
   }
   await made(admin, '/api/admin/acl/sync');
   await records.grant({ type: 'user', id: tomas }, 'sales.eu.invoices');

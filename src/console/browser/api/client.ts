@@ -61,7 +61,7 @@ export function isProblem(error: unknown, kind: string | number): boolean {
 
 /** A field of a request or of a draft as forms name it: *principal*. */
 export function fieldName(path: string): string {
-  return path.replace(/^(grant|revoke|policies\.put)\.\d+\.?/, '').split('.')[0] ?? path;
+  return path.replace(/^(grant|revoke|policies\.put|guarantees)\.\d+\.?/, '').split('.')[0] ?? path;
 }
 
 /** Errors of the service by form field. */

@@ -42,8 +42,8 @@ export function usePolicies(query: QueryOf<'/api/admin/policies'>) {
   );
 }
 
-/** Queries that no grant changes: the person who is signed in, and the policy that is being edited. */
-const KEPT: readonly unknown[] = ['start', 'policy', 'rows'];
+/** Queries that no grant changes: the person who is signed in, and the policy or guarantee that is being edited. */
+const KEPT: readonly unknown[] = ['start', 'policy', 'guarantee', 'rows'];
 
 /**
  * Reads everything again that grants and policies change: lists, previews, answers.

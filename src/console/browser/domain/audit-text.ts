@@ -18,6 +18,7 @@ type Subject = NonNullable<Event['subject']>;
 const FOLDERS: Partial<Record<Subject['type'], string>> = {
   user: 'people',
   group: 'groups',
+  guarantee: 'guarantees',
   policy: 'policies',
   publication: 'publications',
 };

@@ -4,7 +4,7 @@ import { auditFile, auditPage } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
 import { type Event, eventText } from '../domain/audit-text.js';
 import { listText } from '../domain/count-text.js';
-import { AuditSentence, EventBadge } from '../parts/audit-sentence.js';
+import { AuditSentence, EventBadge } from '../parts/sentence.js';
 import { Icon } from '../parts/controls.js';
 import { Moment, Principal } from '../parts/display.js';
 import {

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
+import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { accessChanged, useGrants, usePolicies } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
@@ -15,7 +15,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
 import { GrantTable, NewGrant } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
-import { Headed, NotFoundPage, Page, Region } from '../parts/page.js';
+import { EntryPage, Headed, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
@@ -30,18 +30,14 @@ export function GroupPage() {
     queryKey: ['groups', id],
     queryFn: () => bodyOf(api.GET('/api/admin/groups/{id}', { params: { path: { id } } })),
   });
-  if (isProblem(query.error, 404)) return <NotFoundPage />;
-  if (query.data === undefined) {
-    return (
-      <Page title="Group" isBusy={!query.isError}>
-        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-      </Page>
-    );
-  }
   return (
-    <main id="main" className="split split--draft" tabIndex={-1}>
-      <Members key={id} group={query.data} />
-    </main>
+    <EntryPage title="Group" query={query}>
+      {(group) => (
+        <main id="main" className="split split--draft" tabIndex={-1}>
+          <Members key={id} group={group} />
+        </main>
+      )}
+    </EntryPage>
   );
 }
 

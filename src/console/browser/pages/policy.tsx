@@ -6,7 +6,6 @@ import { usePreview } from '../api/drafts.js';
 import { accessChanged, useLastActor } from '../api/entries.js';
 import { useMe } from '../api/session.js';
 import { firstRows, type Rows } from '../api/statements.js';
-import { peopleText } from '../domain/count-text.js';
 import { readRefusal } from '../domain/engine-refusal.js';
 import { clockTime } from '../domain/moment-text.js';
 import {
@@ -24,11 +23,11 @@ import {
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useFormInAddress, useSettled, useUnsaved } from '../parts/address.js';
-import { Checks, Side, Sign } from '../parts/changes.js';
+import { Checks, Side, Totals } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
 import { Failure, failureText, Notice, toast } from '../parts/notice.js';
-import { NotFoundPage, Page, Region } from '../parts/page.js';
+import { EntryPage, Page, Region } from '../parts/page.js';
 import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { DataTable } from '../parts/table.js';
@@ -49,18 +48,16 @@ export function PolicyPage() {
   const isNew = text === 'new';
   const query = useQuery({
     queryKey: ['policy', id],
-    enabled: !isNew && Number.isSafeInteger(id),
+    enabled: !isNew,
     staleTime: Infinity,
     gcTime: 0,
     queryFn: () => read(id),
   });
   if (isNew) return <PolicyEditor key="new" loaded={null} />;
-  if (!Number.isSafeInteger(id) || isProblem(query.error, 'not_found')) return <NotFoundPage />;
-  if (query.data !== undefined) return <PolicyEditor key={id} loaded={query.data} />;
   return (
-    <Page title={`Policy ${id}`} isBusy={query.isPending}>
-      {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-    </Page>
+    <EntryPage title={`Policy ${text}`} query={query}>
+      {(loaded) => <PolicyEditor key={id} loaded={loaded} />}
+    </EntryPage>
   );
 }
 
@@ -160,7 +157,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
           }}
           errors={{ ...(isTried && missingIn(form)), ...fieldErrorsOf(saving.error ?? error) }}
         />
-        <Consequence isComputing={isComputing} preview={preview} />
+        <Totals preview={preview} isComputing={isComputing} />
         {error !== null && saving.error === null && <Failure problem={error} retry={retry} />}
         <RowComparison draft={form} saved={base === null ? null : saved} />
         {preview !== null && (
@@ -198,35 +195,6 @@ function Heading({ policy: { kind, resource, privileges } }: { policy: Policy })
       <Icon name={KIND_ICONS[kind]} /> {verb} {what !== '' && <span className="path">{what}</span>} {preposition}{' '}
       <Path node={resource} />
     </>
-  );
-}
-
-/** The number of people who are affected, in one sentence. */
-function Consequence({ preview, isComputing }: Pick<ReturnType<typeof usePreview>, 'preview' | 'isComputing'>) {
-  if (preview === null && !isComputing) return null;
-  const { people_gaining: gaining = 0, people_losing: losing = 0 } = preview ?? {};
-  return (
-    <div className="notice">
-      {gaining + losing === 0 ? <Icon name="info" /> : <Sign isLoss={losing > 0} />}
-      <p role="status">
-        {preview === null ? (
-          'Computing who gains and who loses'
-        ) : (
-          <>
-            <Effect count={losing} verb="lose" /> <Effect count={gaining} verb="gain" />
-          </>
-        )}
-      </p>
-    </div>
-  );
-}
-
-function Effect({ count, verb }: { count: number; verb: string }) {
-  if (count === 0) return <>Nobody {verb}s anything.</>;
-  return (
-    <b>
-      {peopleText(count)} {count === 1 ? `${verb}s` : verb} access, or sight of rows or columns.
-    </b>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo } from 'react';
 import { Link, useParams } from 'wouter';
-import { isProblem, type Schemas } from '../api/client.js';
+import type { Schemas } from '../api/client.js';
 import { auditPage } from '../api/entries.js';
 import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
@@ -9,12 +9,12 @@ import { causesOf } from '../domain/audit-text.js';
 import { numberText, sizeText } from '../domain/count-text.js';
 import { type RuleLine, ruleLines } from '../domain/rule-segments.js';
 import { useAddress } from '../parts/address.js';
-import { AuditSentence, EventBadge } from '../parts/audit-sentence.js';
+import { AuditSentence, EventBadge } from '../parts/sentence.js';
 import { AccessDifference, Change } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Failure } from '../parts/notice.js';
-import { Empty, Fact, NotFoundPage, Page, Region } from '../parts/page.js';
+import { Empty, EntryPage, Fact, Page, Region } from '../parts/page.js';
 import { PrincipalLink } from '../parts/principal-combobox.js';
 import { Approve, Cause, Counterexample, Findings, OutcomeBadge, Restore, UndoLink } from '../parts/publishing.js';
 import { useFirst } from '../parts/table.js';
@@ -30,17 +30,16 @@ export function PublicationPage() {
 function OneVersion({ version }: { version: number }) {
   const { search } = useAddress();
   const against = Number(search.get('against')) || undefined;
+  return (
+    <EntryPage title={`Version ${version}`} query={useVersion(version, against)}>
+      {(publication) => <ReadVersion publication={publication} against={against} />}
+    </EntryPage>
+  );
+}
+
+function ReadVersion({ publication, against }: { publication: Publication; against: number | undefined }) {
+  const { version } = publication;
   const status = usePublishingStatus().data;
-  const query = useVersion(version, against);
-  if (isProblem(query.error, 404)) return <NotFoundPage />;
-  const publication = query.data;
-  if (publication === undefined) {
-    return (
-      <Page title={`Version ${version}`} isBusy={query.isPending} intro="Reading the version">
-        {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
-      </Page>
-    );
-  }
   const isLive = status?.live?.hash === publication.hash && status.published?.version === version;
   return (
     <Page

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
@@ -26,7 +26,7 @@ import { Region, useTitle } from '../parts/page.js';
 import { PolicyEffect } from '../parts/policies.js';
 import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
 import { type Column, Table } from '../parts/table.js';
-import { Chains, type Explanation, NearestChange, type WayOfAnswer } from '../parts/why-chains.js';
+import { Chains, type Explanation, NearestChange, useExplanation, type WayOfAnswer } from '../parts/why-chains.js';
 
 /** Why somebody may do something on a node, or not; people who are no administrators ask about themselves. */
 export function Why() {
@@ -41,7 +41,7 @@ export function Why() {
   const isOther = asked.principal !== null && principalParameter(asked.principal) !== principalParameter(self);
   const name = usePrincipalName(principal);
   const named = usePrincipalName(asked.node.as ?? asked.node.queries ?? null);
-  const { data, error, refetch } = useExplanation(asked, isAdministrator);
+  const { data, error, refetch } = useExplanation(asked, !isAdministrator);
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack">
@@ -77,29 +77,6 @@ export function Why() {
       </div>
     </main>
   );
-}
-
-function useExplanation({ principal, privilege, node }: WhyQuestion, isAdministrator: boolean) {
-  const { as, queries, ...names } = node;
-  const query = {
-    ...names,
-    ...(as !== undefined && { as: principalParameter(as) }),
-    ...(queries !== undefined && { queries: principalParameter(queries) }),
-    privilege,
-  };
-  return useQuery({
-    queryKey: ['explanation', isAdministrator && principal !== null ? principalParameter(principal) : 'self', query],
-    enabled: !isAdministrator || principal !== null,
-    placeholderData: keepPreviousData,
-    queryFn: () =>
-      isAdministrator && principal !== null
-        ? bodyOf(
-            api.GET('/api/admin/access/explain', {
-              params: { query: { ...query, principal: principalParameter(principal) } },
-            }),
-          )
-        : bodyOf(api.GET('/api/access/explain', { params: { query } })),
-  });
 }
 
 function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {

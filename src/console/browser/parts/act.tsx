@@ -5,7 +5,7 @@ import { isProblem, Problem } from '../api/client.js';
 import { type Draft, usePreview } from '../api/drafts.js';
 import { confirmAtProvider, confirmByPassword, refreshStart, useStart } from '../api/session.js';
 import { RETURN, returnAddress, useAddress, useAsked } from './address.js';
-import { Side } from './changes.js';
+import { DraftGuarantees, Side } from './changes.js';
 import { Button } from './controls.js';
 import { Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
 import { Failure } from './notice.js';
@@ -77,7 +77,13 @@ type ConsequenceProps = NonNullable<DialogActProps<unknown>['preview']> & { isAc
 function Consequence({ draft, side, isActing }: ConsequenceProps) {
   const { preview, error, retry } = usePreview(draft, isActing);
   if (error !== null) return <Failure problem={error} retry={retry} />;
-  return preview === null ? <p role="status">Computing who {side}</p> : <Side of={preview} side={side} />;
+  if (preview === null) return <p role="status">Computing who {side}</p>;
+  return (
+    <>
+      {side === 'loses' && <DraftGuarantees of={preview} />}
+      <Side of={preview} side={side} />
+    </>
+  );
 }
 
 /** A dialog named after its act. Esc closes it where it can be closed; the focus goes back to what opened it. */

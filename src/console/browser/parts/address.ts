@@ -44,6 +44,7 @@ const LONGEST = 900;
 /**
  * A form that begins with the address and is kept in it.
  * @param read the form of an address @param write its inverse
+ * @returns the form, its setter, and whether the address can hold it
  */
 export function useFormInAddress<F>(read: (address: URLSearchParams) => F, write: (form: F) => URLSearchParams) {
   const { search, replace } = useAddress();
@@ -60,7 +61,7 @@ export function useFormInAddress<F>(read: (address: URLSearchParams) => F, write
     }, 400);
     return () => clearTimeout(timer);
   }, [text]);
-  return [form, setForm] as const;
+  return [form, setForm, text.length <= LONGEST] as const;
 }
 
 /** Asks before unsaved changes are left, by a link, a reload or a closed tab. */

@@ -1,14 +1,18 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
+import { useGuarantee } from '../api/guarantees.js';
 import { type Changed, permissionOf } from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
+import { formOfGuarantee, isRefusing, sentenceOf } from '../domain/guarantee-form.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
 import { Button } from './controls.js';
 import { addressOf, type Named, Path, Principal, Privileges } from './display.js';
 import { Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
 import { NamedPrincipal } from './principal-combobox.js';
+import { Sentence } from './sentence.js';
 import { useFirst } from './table.js';
 
 /** Plus or minus in a square. */
@@ -42,7 +46,8 @@ export function DraftChange({ of }: { of: Preview | null }) {
       <Change count={of.people_losing} isLoss>
         {' '}
         lose
-      </Change>
+      </Change>{' '}
+      {of.checks.some(({ code }) => code === REFUSED) && <b className="change change--loss"> A guarantee refuses it</b>}
     </p>
   );
 }
@@ -113,7 +118,12 @@ export function Side({ of: preview, side }: { of: Preview; side: 'gains' | 'lose
   const isLoss = side === 'loses';
   const outcomes = outcomesOf(preview[side]);
   return (
-    <Region title={`Who ${side}`} count={peopleText(isLoss ? preview.people_losing : preview.people_gaining)}>
+    <Region
+      title={`Who ${side}`}
+      count={peopleText(isLoss ? preview.people_losing : preview.people_gaining)}
+      isStack={preview.guarantees.length > 0}
+    >
+      {!isLoss && <DraftGuarantees of={preview} />}
       {outcomes.length === 0 && <p className="dim">Nobody {side} anything.</p>}
       {outcomes.map((outcome) => (
         <div key={outcome.key} className="outcome">
@@ -129,6 +139,36 @@ export function Side({ of: preview, side }: { of: Preview; side: 'gains' | 'lose
         </div>
       ))}
     </Region>
+  );
+}
+
+/** The code of the check of a draft that an enforced guarantee refuses. */
+const REFUSED = 'guarantee_broken';
+
+/** The guarantees that a draft would break or mend. */
+export function DraftGuarantees({ of: { guarantees } }: { of: Preview }) {
+  return guarantees.map((guarantee) => <DraftGuarantee key={guarantee.id} {...guarantee} />);
+}
+
+function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
+  const { data } = useGuarantee(id);
+  const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
+  if (state === 'holds') return <Note icon="check">It mends the guarantee {link}.</Note>;
+  const isRefused = data !== undefined && isRefusing(data);
+  return (
+    <Notice
+      tone={isRefused ? 'loss' : 'warn'}
+      title={
+        <>
+          {isRefused ? 'Refused by the guarantee' : 'It breaks the guarantee'} {link}
+        </>
+      }
+    >
+      <p>
+        {data !== undefined && <Sentence parts={sentenceOf(formOfGuarantee(data))} />}
+        {witness !== undefined && `. Not so: ${witness.message.replace(/ by \w+ -[^;]*/g, ', by this draft')}.`}
+      </p>
+    </Notice>
   );
 }
 
@@ -213,11 +253,13 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
-/** The checks of a draft: why it would be refused, its warnings, and the size of the rules. */
+/** The checks of a draft: why it would be refused but by a guarantee, its warnings, and the size of the rules. */
 export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
+  // Guarantees stand with what is gained.
+  const others = checks.filter(({ code }) => code !== REFUSED);
   return (
     <Region title="Checks">
-      {checks.map(({ code, message }) => (
+      {others.map(({ code, message }) => (
         <Notice key={code + message} tone="loss" title={CHECKS[code] ?? code} text={message} />
       ))}
       {warnings.map((message) => (

@@ -83,7 +83,7 @@ export function failureText(problem: Error): string {
     return `Too many attempts from here. Try again at ${clockTime(at)}.`;
   }
   const [first] = problem.fields;
-  if (first !== undefined) return [fieldLabel(fieldName(first.field)), first.message].filter(Boolean).join(': ');
+  if (first?.field) return [fieldLabel(fieldName(first.field)), first.message].filter(Boolean).join(': ');
   // Without a Retry-After no engine is configured, as the text of the service says.
   if (problem.code === 'engine_unavailable' && problem.retryAfter === null) return problem.message;
   return TEXTS[problem.code] ?? problem.message;

@@ -1,5 +1,7 @@
 import { type ReactNode, useEffect, useId, useSyncExternalStore } from 'react';
+import { isProblem } from '../api/client.js';
 import { ButtonLink } from './controls.js';
+import { Failure } from './notice.js';
 
 interface PageHeadProps {
   title: string;
@@ -70,6 +72,24 @@ export function Page({ isClose = false, isBusy, ...headed }: PageProps) {
         <Headed {...headed} />
       </div>
     </main>
+  );
+}
+
+interface EntryPageProps<T> {
+  /** Until it has been read. */
+  title: string;
+  query: { data: T | undefined; error: Error | null; refetch: () => unknown };
+  children: (entry: T) => ReactNode;
+}
+
+/** The page of one entry, or why there is none. */
+export function EntryPage<T>({ title, query: { data, error, refetch }, children }: EntryPageProps<T>) {
+  if (isProblem(error, 404)) return <NotFoundPage />;
+  if (data !== undefined) return children(data);
+  return (
+    <Page title={title} isBusy={error === null}>
+      {error !== null && <Failure problem={error} retry={() => void refetch()} />}
+    </Page>
   );
 }
 

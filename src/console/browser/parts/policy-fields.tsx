@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { useColumns } from '../api/statements.js';
 import { offeredAt } from '../domain/grant-form.js';
 import {
@@ -41,7 +41,7 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
       <div className="stack">
         <Segments legend="Kind" choices={KINDS} {...field('kind')} />
         <PrincipalCombobox {...field('principal')} />
-        <Exceptions {...field('except')} />
+        <Principals title="Except" each="Exception" {...field('except')} />
         <TextField label="Description" {...field('description')} rows={2} />
       </div>
       <div className="stack">
@@ -53,13 +53,7 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
             <FieldHint error={errors['resource']} />
           </div>
         )}
-        {hasColumn(kind) && (
-          <ColumnCombobox
-            table={[form.catalog, form.schema, form.table]}
-            {...field('column')}
-            set={(column) => change({ column: column.toLowerCase() })}
-          />
-        )}
+        {hasColumn(kind) && <ColumnCombobox table={[form.catalog, form.schema, form.table]} {...field('column')} />}
         {hasExpression(kind) && (
           <TextField
             label="Expression"
@@ -87,11 +81,12 @@ interface ColumnComboboxProps {
   value: string;
   set: (column: string) => void;
   error: string | undefined;
+  placeholder?: string;
 }
 
 /** A column out of those that the engine lists; others can be typed. */
-function ColumnCombobox({ table, value, set, error }: ColumnComboboxProps) {
-  const { typed, field } = useTypedName(value, set);
+export function ColumnCombobox({ table, value, set, error, placeholder }: ColumnComboboxProps) {
+  const { typed, field } = useTypedName(value, (column) => set(column.toLowerCase()));
   const columns = useColumns(useSettled(table.includes('') ? '' : sqlPath(table), PAUSE)).filter(({ name }) =>
     name.includes(typed ?? ''),
   );
@@ -100,34 +95,39 @@ function ColumnCombobox({ table, value, set, error }: ColumnComboboxProps) {
       {...field}
       label="Column"
       error={error}
+      placeholder={placeholder}
       choices={columns.map(({ name, type }) => ({ key: name, text: name, hint: type }))}
     />
   );
 }
 
-interface ExceptionsProps {
+interface PrincipalsProps {
+  title: string;
+  /** The label of the field that adds one. */
+  each: string;
   value: readonly Named[];
   set: (value: Named[]) => void;
   error: string | undefined;
 }
 
-/** Principals to whom the policy does not apply, although it covers them. */
-function Exceptions({ value, set, error }: ExceptionsProps) {
+/** Several principals, such as those to whom a policy does not apply although it covers them. */
+export function Principals({ title, each, value, set, error }: PrincipalsProps) {
   const [isAdding, setAdding] = useState(false);
+  const id = useId();
   return (
     <div className="field">
-      <span className="label" id="except">
-        Except
+      <span className="label" id={id}>
+        {title}
       </span>
-      <div className="row" role="group" aria-labelledby="except">
-        {value.map((each) => (
+      <div className="row" role="group" aria-labelledby={id}>
+        {value.map((one) => (
           <Token
-            key={principalParameter(each)}
+            key={principalParameter(one)}
             label="Remove"
-            mark={<Shape of={each} />}
-            remove={() => set(value.filter((other) => other !== each))}
+            mark={<Shape of={one} />}
+            remove={() => set(value.filter((other) => other !== one))}
           >
-            <ExceptionName of={each} />
+            <PrincipalName of={one} />
           </Token>
         ))}
         <Button
@@ -140,13 +140,13 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
       </div>
       {isAdding && (
         <PrincipalCombobox
-          label="Exception"
+          label={each}
           value={null}
           without={['everyone']}
           set={(added) => {
             if (added === null) return;
             setAdding(false);
-            const isIn = value.some((each) => principalParameter(each) === principalParameter(added));
+            const isIn = value.some((one) => principalParameter(one) === principalParameter(added));
             if (!isIn) set([...value, added]);
           }}
         />
@@ -156,6 +156,6 @@ function Exceptions({ value, set, error }: ExceptionsProps) {
   );
 }
 
-function ExceptionName({ of }: { of: Named }) {
+function PrincipalName({ of }: { of: Named }) {
   return <>{usePrincipalName(of)}</>;
 }

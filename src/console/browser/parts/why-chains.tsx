@@ -1,4 +1,4 @@
-import { useQueries } from '@tanstack/react-query';
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
@@ -6,13 +6,34 @@ import { addressOfGrant, grantAddress, type Node, placeOfNode } from '../domain/
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { addressOfPolicy, type Kind, NEW_POLICY } from '../domain/policy-form.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
-import { restrictionText } from '../domain/why-address.js';
+import { restrictionText, whyAddress, type WhyQuestion } from '../domain/why-address.js';
 import { ButtonLink, CopyButton, Icon } from './controls.js';
 import { addressOf, Moment, type Named, Path, Principal, Privileges, Shape } from './display.js';
 import { Region } from './page.js';
 
 export type Explanation = Schemas['ExplanationResponse'];
 export type WayOfAnswer = Explanation['ways'][number];
+
+/** Why a principal, or the reader, has a privilege on a node, or not. */
+export function useExplanation({ principal, privilege, node }: WhyQuestion, isOwn: boolean) {
+  const { as, queries, ...names } = node;
+  const query = {
+    ...names,
+    ...(as !== undefined && { as: principalParameter(as) }),
+    ...(queries !== undefined && { queries: principalParameter(queries) }),
+    privilege,
+  };
+  const asked = isOwn || principal === null ? null : principalParameter(principal);
+  return useQuery({
+    queryKey: ['explanation', asked ?? 'self', query],
+    enabled: isOwn || asked !== null,
+    placeholderData: keepPreviousData,
+    queryFn: () =>
+      asked === null
+        ? bodyOf(api.GET('/api/access/explain', { params: { query } }))
+        : bodyOf(api.GET('/api/admin/access/explain', { params: { query: { ...query, principal: asked } } })),
+  });
+}
 
 interface ChainsProps {
   explanation: Explanation;
@@ -191,6 +212,42 @@ function classOf(at: number, missing: number | null): string | undefined {
   if (missing === null || at < missing - 1) return undefined;
   if (at === missing - 1) return 'is-break';
   return at === missing ? 'is-missing is-off' : 'is-off';
+}
+
+/** Takes the place of a chain that is being read. */
+function ChainSkeleton() {
+  const bar = <span className="skeleton skeleton--s" />;
+  const stations = ['Person', 'Group', 'Grant', 'Node', 'Rule'].map((kind) => ({
+    ...{ kind, of: { icon: kind.toLowerCase() } },
+    ...{ name: bar, facts: [bar, bar] },
+  }));
+  return <Chain name="Reading" stations={stations} missing={null} />;
+}
+
+type Held = Pick<Schemas['GuaranteeWitnessResponse'], 'privilege' | 'resource'>;
+
+/** One breach of a guarantee in words, and as the chain of what somebody has or lacks; of `apart` as both chains. */
+export function Breach({ of, about }: { of: Schemas['GuaranteeWitnessResponse']; about?: ReactNode }) {
+  const { message, second, ...first } = of;
+  const principal = first.principal as Named;
+  return (
+    <div className="outcome stack stack--tight">
+      <p>
+        {about} {message}. <Link href={whyAddress(principal, first.privilege, first.resource)}>Why?</Link>
+      </p>
+      <FirstChain {...first} principal={principal} />
+      {second !== undefined && <FirstChain {...second} principal={principal} />}
+    </div>
+  );
+}
+
+/** The shortest way to a privilege, or the one that comes nearest. */
+function FirstChain({ principal, privilege, resource }: Held & { principal: Named }) {
+  const { column: _, ...node } = resource as Node & { column?: string };
+  const { data, isError } = useExplanation({ principal, privilege, node }, false);
+  if (isError) return null;
+  if (data === undefined) return <ChainSkeleton />;
+  return <Chains explanation={data} principal={principal} node={node} ways={data.ways.slice(0, 1)} isOwn={false} />;
 }
 
 type Step = Schemas['ChangeStepResponse'];

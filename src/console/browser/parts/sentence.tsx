@@ -4,9 +4,14 @@ import { type Event, eventText, type Part, sentenceOf } from '../domain/audit-te
 import { Moment, Path } from './display.js';
 import { PrincipalLink } from './principal-combobox.js';
 
+/** Text with links to what it names. */
+export function Sentence({ parts }: { parts: readonly Part[] }) {
+  return parts.map((part, at) => <Fragment key={at}>{partOf(part)}</Fragment>);
+}
+
 /** What happened, with links to the subject and to the people it names. */
 export function AuditSentence({ of }: { of: Event }) {
-  return sentenceOf(of).map((part, at) => <Fragment key={at}>{partOf(part)}</Fragment>);
+  return <Sentence parts={sentenceOf(of)} />;
 }
 
 function partOf(part: Part) {
@@ -25,5 +30,5 @@ function toneOf(event: Event['event']): string {
   if (/^(grant_created|member_added|account_activated)$/.test(event)) return ' badge--gain';
   if (/^(grant_revoked|member_removed|account_deactivated|group_deleted|policy_deleted)$/.test(event))
     return ' badge--loss';
-  return /refused|failed$|reused|unexplained|behind|drift/.test(event) ? ' badge--warn' : '';
+  return /refused|failed$|reused|unexplained|behind|drift|broken/.test(event) ? ' badge--warn' : '';
 }

@@ -1,0 +1,91 @@
+import {
+  addressOfGuarantee,
+  formOfGuarantee,
+  type Guarantee,
+  guaranteeOfAddress,
+  guaranteeOfForm,
+  missingIn,
+  NEW_GUARANTEE,
+  sentenceOf,
+  textOf,
+} from './guarantee-form.js';
+
+const analysts = { type: 'group', id: 3, name: 'analysts' };
+const ana = { type: 'user', id: 4, name: 'ana' };
+const everyone = { type: 'everyone' };
+const hr = { resource: { catalog: 'hr' }, privileges: ['SELECT'] };
+const people = { catalog: 'hr', schema: 'eu', table: 'people' };
+const payments = { resource: { catalog: 'pay', schema: 'eu' }, privileges: ['INSERT'] };
+
+const guarantee = (part: object): Guarantee =>
+  ({ name: 'x', description: 'why', mode: 'reported', ...part }) as unknown as Guarantee;
+
+/** Sentences, their guarantees, and what a request about these leaves out besides names, because it is the default. */
+const CASES: [string, object, string?][] = [
+  ['Nobody of analysts but ana may SELECT from hr', { kind: 'never', principal: analysts, except: [ana], ...hr }],
+  ['ana may never INSERT or DELETE on hr', { kind: 'never', principal: ana, ...hr, privileges: ['INSERT', 'DELETE'] }],
+  [
+    'Nobody may read the real values of ssn in hr.eu.people without a row filter',
+    { kind: 'never', principal: everyone, ...hr, resource: { ...people, column: 'ssn' }, unfiltered: true },
+    'privileges',
+  ],
+  ['Only analysts and ana may SELECT from hr', { kind: 'only', principals: [analysts, ana], ...hr }],
+  [
+    'Everybody of analysts may always do everything on hr.eu.people',
+    {
+      ...{ kind: 'always', principal: analysts, resource: people },
+      privileges: ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'TABLE_OWNERSHIP', 'GRANT_SELECT'],
+    },
+    'privileges',
+  ],
+  [
+    'Nobody but ana may both INSERT into pay.eu and act as ana',
+    {
+      ...{ kind: 'apart', principal: everyone, except: [ana], first: payments },
+      second: { resource: { as: ana }, privileges: ['IMPERSONATE'] },
+    },
+  ],
+  [
+    'At most 1 person or engine principal of analysts may SELECT from hr',
+    { kind: 'at_most', principal: analysts, count: 1, ...hr },
+  ],
+];
+
+describe('the form of a guarantee', () => {
+  it.each(CASES)('says: %s', (sentence, part) => {
+    expect(textOf(sentenceOf(formOfGuarantee(guarantee(part))))).toBe(sentence);
+  });
+
+  it.each(CASES)('gives the guarantee back by ids alone, also by way of its address: %s', (_, part, left) => {
+    const asked = guarantee(part);
+    const form = formOfGuarantee(asked);
+    const body = guaranteeOfForm(form);
+    expect(body).toMatchObject(withoutNames(asked, left));
+    expect(guaranteeOfForm(guaranteeOfAddress(addressOfGuarantee(form)))).toEqual(body);
+  });
+
+  it.each([
+    [{}, ['name', 'principal']],
+    [{ name: 'x', kind: 'only' }, ['principals']],
+    [{ name: 'x', kind: 'at_most', count: '0' }, ['count']],
+    [{ name: 'x', kind: 'apart', second: { ...NEW_GUARANTEE.second, place: 'acting' } }, ['second']],
+  ] as const)('lacks fields: %j', (part, fields) => {
+    const form = { ...NEW_GUARANTEE, ...part };
+    expect(Object.keys(missingIn(form))).toEqual(fields);
+    expect(guaranteeOfForm(form)).toBeNull();
+  });
+
+  it('is the saved one by an address without a draft', () => {
+    const saved = formOfGuarantee(guarantee({ kind: 'only', principals: [ana] }));
+    expect(guaranteeOfAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);
+    expect(addressOfGuarantee(saved, saved).size).toBe(0);
+  });
+});
+
+/** @param left a field that is left out */
+function withoutNames(asked: Guarantee, left = ''): object {
+  const text = JSON.stringify({ ...asked, [left]: undefined }, (_, value: object | string) =>
+    typeof value === 'object' && 'id' in value ? { ...value, name: undefined } : value,
+  );
+  return JSON.parse(text) as object;
+}

@@ -1,0 +1,189 @@
+import type { Page } from '@playwright/test';
+import type { ApiClient } from '../support/service/api-client.js';
+import { idOf, SCIM_TOKEN, ScimClient, scimGroup, scimUser } from '../support/service/scim-client.js';
+import { expectAccessible } from './running/accessibility.js';
+import { expect, passwordOf, test } from './running/console-test.js';
+
+test.use({ environment: { SCIM_TOKEN } });
+
+const GUARANTEES = '/api/admin/guarantees';
+const main = (page: Page) => page.getByRole('main');
+const status = (page: Page) => main(page).getByRole('status').first();
+const breaches = (page: Page) => page.getByRole('region', { name: 'What breaks it' });
+
+async function choose(page: Page, field: string, name: string): Promise<void> {
+  await page.getByRole('combobox', { name: field }).fill(name);
+  await page.getByRole('option', { name }).first().click();
+}
+
+async function made(admin: ApiClient, guarantee: object): Promise<number> {
+  const { status, body } = await admin.post(GUARANTEES, guarantee);
+  expect({ status, body }).toMatchObject({ status: 201 });
+  return Number(body?.['id']);
+}
+
+test('a sentence is judged while it is written, refused with its chain, mended, and saved', async ({
+  page,
+  records,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const group = await records.group('gu-analysts', await records.person('gus'));
+  const grant = await records.grant({ type: 'group', id: group }, 'gu_hr.eu');
+  await signIn('admin');
+  await page.goto('/');
+  await page.getByRole('link', { name: 'Guarantees', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'No guarantee yet' })).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'New guarantee' }).click();
+  await expect(page).toHaveTitle('New guarantee · Grantline');
+
+  const sentence = page.getByRole('heading', { level: 2, name: /may/ });
+  await expect(sentence).toHaveText('Nobody of … may do anything on everything.');
+  await choose(page, 'Person or group', 'gu-analysts');
+  await page.getByRole('combobox', { name: 'Catalog' }).fill('gu_hr');
+  await expect(status(page)).toContainText('Broken today');
+  await page.getByRole('checkbox', { name: 'INSERT', exact: true }).check();
+  await expect(sentence).toHaveText('Nobody of gu-analysts may INSERT into gu_hr.');
+  await expect(status(page)).toContainText('Holds today, judged over 1 person');
+  await page.getByRole('checkbox', { name: 'SELECT', exact: true }).check();
+  await expect(sentence).toHaveText('Nobody of gu-analysts may SELECT or INSERT on gu_hr.');
+  await expect(breaches(page)).toContainText(
+    `gus may SELECT from gu_hr.eu.(any other table) by grant ${grant} through gu-analysts: revoke it, or take gus out of gu-analysts. Why?`,
+  );
+  const chain = breaches(page).getByRole('list', { name: 'How' });
+  await expect(chain.getByRole('listitem')).toHaveText([
+    /^GUPersongus/,
+    /^Groupgu-analystsmember/,
+    new RegExp(`^GrantGrant ${grant}SELECT`),
+    /^Nodegu_hr\.eu/,
+    /^Rule/,
+  ]);
+  await expectAccessible(page);
+
+  await page.getByRole('textbox', { name: 'Name' }).fill('no analyst reads hr');
+  watch.provokes(409);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('alert')).toContainText('the guarantee "no analyst reads hr" is broken');
+  await expect(chain).toBeVisible();
+  expect((await admin.get(GUARANTEES)).body?.['items']).toEqual([]);
+
+  await chain.getByRole('link', { name: `Grant ${grant}` }).click();
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await expect(page.getByText('revoked', { exact: true })).toBeVisible();
+  await page.goBack();
+  await expect(page.getByRole('textbox', { name: 'Name' })).toHaveValue('no analyst reads hr');
+  await expect(status(page)).toContainText('Holds today');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page).toHaveURL(/\/guarantees\/\d+$/);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('no analyst reads hr');
+  await page.getByRole('link', { name: 'Guarantees', exact: true }).click();
+  await expect(page.getByRole('table', { name: 'Guarantees' }).getByRole('row').nth(1)).toContainText(
+    /no analyst reads hrNobody of gu-analysts may SELECT or INSERT on gu_hrholdstoday .*over 1 person, \d+ nodes?/,
+  );
+});
+
+test('a draft of a grant says which guarantee refuses it, before the button', async ({
+  page,
+  records,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const hugo = await records.person('hugo');
+  const group = await records.group('gu-payroll');
+  const id = await made(admin, {
+    ...{ name: 'only payroll pays', kind: 'only', principals: [{ type: 'group', id: group }] },
+    ...{ resource: { catalog: 'gu_pay' }, privileges: ['INSERT'] },
+  });
+  await signIn('admin');
+  await page.goto(`/grants/new?principal=user:${hugo}&catalog=gu_pay&privilege=INSERT`);
+  const gains = page.getByRole('region', { name: 'Who gains' });
+  await expect(gains).toContainText('Refused by the guarantee only payroll pays');
+  await expect(gains).toContainText(
+    /Only gu-payroll may INSERT into gu_pay\. Not so: hugo may INSERT into gu_pay.*, by this draft\./,
+  );
+  await expect(gains.getByRole('link', { name: 'only payroll pays' })).toHaveAttribute('href', `/guarantees/${id}`);
+  await expect(page.getByRole('form', { name: 'New grant' })).toContainText('A guarantee refuses it');
+  await expectAccessible(page);
+
+  watch.provokes(409);
+  await page.getByRole('button', { name: 'Grant to 1 person' }).click();
+  await expect(page.getByRole('alert')).toContainText('the guarantee "only payroll pays" is broken');
+});
+
+test('one that the provider broke shows its chain; it is changed and deleted with a recent proof', async ({
+  page,
+  admin,
+  grantline,
+  records,
+  signIn,
+}) => {
+  const scim = new ScimClient(grantline);
+  const ida = idOf(await scim.made('/Users', scimUser('ida')));
+  const path = await scim.made('/Groups', scimGroup('gu-contractors'));
+  const group = { type: 'group', id: Number(idOf(path)) } as const;
+  await records.grant(group, 'gu_secrets');
+  const id = await made(admin, {
+    ...{ name: 'nobody knows', kind: 'never', principal: { type: 'everyone' } },
+    ...{ resource: { catalog: 'gu_secrets' } },
+  });
+  await scim.patch(path, { op: 'add', path: 'members', value: [{ value: ida }] });
+  await admin.post('/api/admin/acl/sync');
+  await grantline.letProofsAge('admin');
+  await signIn('admin');
+  await page.goto('/guarantees?state=broken');
+  const broken = page.getByRole('region', { name: 'Broken' });
+  await expect(broken).toContainText(/nobody knows: ida may SELECT from gu_secrets.* through gu-contractors/);
+  await expect(broken.getByRole('list', { name: 'How' })).toContainText('gu-contractors');
+  await expect(page.getByRole('row', { name: /nobody knows/ })).toContainText(/broken today \d\d:\d\d/);
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await expectAccessible(page);
+  await broken.getByRole('link', { name: 'nobody knows' }).click();
+  await expect(breaches(page).getByRole('list', { name: 'How' })).toContainText('gu-contractors');
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+  await expectAccessible(page);
+
+  await grantline.letProofsAge('admin');
+  const password = page.getByLabel('Your password, to confirm');
+  await expect(password).toBeHidden();
+  await page.getByRole('button', { name: 'Make it reported' }).click();
+  await password.fill(passwordOf('admin'));
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  expect((await admin.get(`${GUARANTEES}/${id}`)).body).toMatchObject({ mode: 'reported', state: 'broken' });
+
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('dialog', { name: 'Delete nobody knows?' }).getByRole('button', { name: 'Delete' }).click();
+  await expect(page).toHaveURL(/\/guarantees$/);
+  expect((await admin.get(`${GUARANTEES}/${id}`)).status).toBe(404);
+});
+
+test('drafts of every kind stand in their addresses', async ({ page, records, signIn, watch }) => {
+  const jana = await records.person('jana');
+  await signIn('admin');
+  const scope = 'catalog=gu_a&privilege=INSERT';
+  for (const [asked, text] of [
+    [`kind=always&principal=user:${jana}&catalog=gu_a&column=c`, 'jana may always read the real values of c in gu_a.'],
+    [`kind=only&except=user:${jana}&${scope}`, 'Only jana may INSERT into gu_a.'],
+    [
+      `kind=apart&except=user:${jana}&${scope}&and=${encodeURIComponent('catalog=gu_b&unfiltered=true')}`,
+      'Nobody but jana may both INSERT into gu_a and read rows of gu_b without a row filter.',
+    ],
+    [`kind=at_most&count=1&${scope}`, 'At most 1 person or engine principal may INSERT into gu_a.'],
+  ]) {
+    await page.goto(`/guarantees/new?${asked}`);
+    await expect(page.getByRole('heading', { level: 2, name: /may/ })).toHaveText(text ?? '');
+    await expect(status(page)).toContainText(/ today.*, judged over /);
+    await expectAccessible(page);
+  }
+  watch.provokes(404);
+  for (const unknown of ['2000000000', 'abc']) {
+    await page.goto(`/guarantees/${unknown}`);
+    await expect(page.getByRole('heading', { level: 1, name: 'There is no such page' })).toBeVisible();
+  }
+});
