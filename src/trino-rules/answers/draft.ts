@@ -65,7 +65,8 @@ export function touchedBy(before: Snapshot, draft: Draft): Touched[] {
   const replaced = new Set([...draft.deleted, ...draft.policies.map(({ id }) => id)]);
   const grants = [...before.grants.filter(({ id }) => revoked.has(id)), ...draft.grants];
   const policies = [...before.policies.filter(({ id }) => replaced.has(id)), ...draft.policies];
-  const runs = catalogsWithRoutines([...before.grants, ...draft.grants]);
+  const running = [...before.grants, ...draft.grants].filter(({ privileges }) => privileges.some(isOverRoutines));
+  const runs = new Set(running.map(({ resource }) => resource.catalog));
   const nodesOf = (entry: SnapshotGrant | SnapshotPolicy): Node[] => {
     const { catalog } = entry.resource;
     // Routines and shared files yield to a policy anywhere in the catalog.
@@ -111,9 +112,4 @@ function touchedByOthers(before: Snapshot, draft: Draft, changed: readonly Snaps
       nodes: targets.map((target): Node => ({ [key]: target })),
     }))
     .filter(({ principals, nodes }) => principals.length > 0 && nodes.length > 0);
-}
-
-function catalogsWithRoutines(grants: readonly SnapshotGrant[]): ReadonlySet<string | undefined> {
-  const running = grants.filter(({ privileges }) => privileges.some(isOverRoutines));
-  return new Set(running.map(({ resource }) => resource.catalog));
 }
