@@ -1,18 +1,17 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { ApiClient, tokensOf } from '../support/service/api-client.js';
+import { ApiClient } from '../support/service/api-client.js';
 import { apiToken } from '../support/service/api-tokens.js';
-import { OidcBrowser, RETURN_TO } from '../support/service/oidc-browser.js';
+import { RETURN_TO } from '../support/service/oidc-browser.js';
 import { idOf, SCIM_TOKEN, ScimClient, scimGroup, scimUser } from '../support/service/scim-client.js';
 import { Deployment } from './loop/deployment.js';
 import { emptyRules } from './running/config-map.js';
 import { READABLE_CATALOG, startGrantline } from './running/grantline.js';
 import { Processes } from './running/processes.js';
 import { until } from './running/until.js';
-import { forPeople } from './sign-in/for-people.js';
+import { forPeople, signedInAt } from './sign-in/for-people.js';
 import type { KeycloakAdmin } from './sign-in/keycloak-admin.js';
-import { KeycloakPage } from './sign-in/keycloak-page.js';
 import { kubectlOf, openStack } from './stack.js';
 
 const stack = openStack(process.env);
@@ -70,7 +69,7 @@ describe('people who sign in at Keycloak, and whose groups are pushed by SCIM', 
   };
 
   it('have the access of their groups, and lose it when they are made inactive: tokens, running statement, rules', async () => {
-    const client = await signedIn('erin');
+    const client = await signedInAt(stack, deployment.grantline, 'erin');
     const program = new ApiClient(deployment.grantline.url).as((await apiToken(client, new Date(), 'queries')).token);
     const submitted = await program.post('/api/queries', { sql: ENDLESS });
     expect(submitted).toMatchObject({ status: 201 });
@@ -98,7 +97,7 @@ describe('people who sign in at Keycloak, and whose groups are pushed by SCIM', 
   });
 
   it('are out at once when they are disabled and signed out there, and out of the rules when that is pushed', async () => {
-    const client = await signedIn('grace');
+    const client = await signedInAt(stack, deployment.grantline, 'grace');
     expect((await client.get('/api/auth/me')).body).toMatchObject({ id: Number(idOf(grace)) });
     await keycloak.setEnabled('grace', false);
     await keycloak.signOut('grace');
@@ -109,15 +108,4 @@ describe('people who sign in at Keycloak, and whose groups are pushed by SCIM', 
       /\bgrace\b/.test(await published()) ? undefined : true,
     );
   });
-
-  async function signedIn(username: string): Promise<ApiClient> {
-    const browser = new OidcBrowser(deployment.grantline);
-    const page = new KeycloakPage(stack.realm.people.password);
-    const answer = await page.signIn(await browser.start(), username);
-    if (typeof answer === 'string') throw new Error(answer);
-    const { code } = await browser.finish(answer);
-    const visitor = new ApiClient(deployment.grantline.url);
-    const asked = { code, code_verifier: browser.verifier };
-    return visitor.as(tokensOf(await visitor.post('/api/auth/oidc/tokens', asked)).access_token);
-  }
 });

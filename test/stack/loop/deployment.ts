@@ -46,8 +46,12 @@ export class Deployment {
     const command = ['users', 'create-admin', '--username', ADMINISTRATOR, '--email', `${ADMINISTRATOR}@example.org`];
     await this.grantline.execute(command, passwordOf(ADMINISTRATOR));
     const { access_token } = await signIn(this.visitor, ADMINISTRATOR);
-    const client = this.visitor.as(access_token);
-    this.people.set(ADMINISTRATOR, { id: Number((await client.get('/api/auth/me')).body?.['id']), client });
+    await this.enter(ADMINISTRATOR, this.visitor.as(access_token));
+  }
+
+  /** Knows a person from here on who has signed in. */
+  async enter(name: string, client: ApiClient): Promise<void> {
+    this.people.set(name, { id: Number((await client.get('/api/auth/me')).body?.['id']), client });
   }
 
   get administrator(): ApiClient {
