@@ -1,5 +1,5 @@
 import { loadServiceSettings } from '../platform/settings/settings-loader.js';
-import { checkCodes, explain } from '../rules-files/check/checks.js';
+import { checkCodes, checkOf } from '../rules-files/check/checks.js';
 import type { ServiceSettings } from '../rules-files/check/file-invariants.js';
 import { SEVERITIES, type Severity } from '../trino-rules/document/finding.js';
 import { type CheckedFile, checkFile, unreadableFile } from './check/check-file.js';
@@ -52,7 +52,7 @@ export async function checkFiles(names: string[], options: Options): Promise<num
 }
 
 function explainCode(code: string): number {
-  const check = explain(code);
+  const check = checkOf(code);
   if (check === null) throw new Error(`there is no finding "${code}"; there are ${checkCodes().join(', ')}`);
   print([`${code} (${check.severity})`, '', ...check.explanation.split('\n')]);
   return 0;

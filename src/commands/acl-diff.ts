@@ -5,7 +5,7 @@ import { diffRules, reorderedSections } from '../trino-rules/diff/rules-diff.js'
 import { WorkBudget } from '../trino-rules/document/work-budget.js';
 import { diffForeign, type ForeignDiff } from '../rules-files/foreign/foreign-diff.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
-import { anyPatterns, unlisted } from '../rules-files/foreign/audiences.js';
+import { foreignPatterns, unlistedPrincipals } from '../rules-files/foreign/audiences.js';
 import { readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
 import { print, printJson, remark, Unusable } from './output.js';
 import { readListedUsers, type UserLine } from './users-file.js';
@@ -68,9 +68,11 @@ const MOST_NAMED = 10;
 /** Remarks on users and groups that the rules name but the list lacks. Their access is not compared. */
 function notListed(files: readonly ForeignRules[], listed: readonly UserLine[]): string[] {
   // No limit is needed here, because the comparison has already read the same patterns within its budget.
-  const patterns = anyPatterns(new WorkBudget(Infinity));
+  const patterns = foreignPatterns(new WorkBudget(Infinity));
   const found = (type: 'users' | 'groups'): string => {
-    const names = [...new Set(files.flatMap((rules) => unlisted(type, rules, listed, patterns).names))].sort();
+    const names = [
+      ...new Set(files.flatMap((rules) => unlistedPrincipals(type, rules, listed, patterns).names)),
+    ].sort();
     return firstNames(names, MOST_NAMED);
   };
   const [users, groups] = [found('users'), found('groups')];

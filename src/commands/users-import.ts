@@ -1,7 +1,7 @@
 import { planLine, type PlanStep } from '../grants/domain/snapshot-changes.js';
 import { type Imported, type LineProblem, UserImportService } from '../grants/user-import.service.js';
 import { rulesForUsers, writersWithoutMark } from '../rules-files/import/file-findings.js';
-import { anyPatterns } from '../rules-files/foreign/audiences.js';
+import { foreignPatterns } from '../rules-files/foreign/audiences.js';
 import { BY_COMMAND, applyWithProgress } from './from-database.js';
 import { importBudget, readForeignRules, withinBudget } from './foreign-rules-file.js';
 import { placedLines, print, printJson, remark, Unusable } from './output.js';
@@ -63,7 +63,7 @@ async function programsOf(path: string, list: string): Promise<Program[]> {
         return { name, line: lineOf(name), message, isTaken: true };
       });
     });
-    const writers = [...writersWithoutMark(file.rules, known, anyPatterns(budget))].map(([name, { at, place }]) => {
+    const writers = [...writersWithoutMark(file.rules, known, foreignPatterns(budget))].map(([name, { at, place }]) => {
       const why = `${placeText(at, place)} lets it own or write, and the list has neither an address nor a group of it`;
       const message = `${JSON.stringify(name)} looks like a program, because ${why}: write engine:${name}, or user:${name} for a person`;
       return { name, line: lineOf(name), message, isTaken: false };

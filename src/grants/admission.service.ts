@@ -146,7 +146,7 @@ export class AdmissionService {
    * @throws Refused `mask_conflict` when the policy, as the transaction has written it, has a conflict that `former` did not have
    */
   async admitMask(policyId: number, former: Policy | null): Promise<void> {
-    const conflict = new MaskConflicts(await this.snapshots.read()).of(
+    const conflict = new MaskConflicts(await this.snapshots.read()).conflictOf(
       policyId,
       former && { ...former, ...former.rule },
     );

@@ -18,7 +18,7 @@ import {
   type GuaranteeKind,
   type GuaranteeMode,
 } from '../trino-rules/model/guarantee.js';
-import { isRow, principalText } from '../trino-rules/model/principal.js';
+import { hasId, principalText } from '../trino-rules/model/principal.js';
 import { PRIVILEGES } from '../trino-rules/model/privilege.js';
 import { THROUGH_ANSWER } from './access.response.js';
 import { GUARANTEES_MOST, type RecordedGuarantee } from './domain/guarantee.js';
@@ -125,7 +125,7 @@ export class GuaranteeCheckResponse {
 function toFields({ guarantee, description, judgement, names }: CheckedGuarantee, serviceAccounts: readonly string[]) {
   const { brokenBy = 0, witnesses = [], checked = null } = judgement ?? {};
   const fields = guaranteeFields(guarantee, (each) =>
-    isRow(each) ? { ...each, name: names?.[principalText(each)] ?? '' } : each,
+    hasId(each) ? { ...each, name: names?.[principalText(each)] ?? '' } : each,
   );
   return {
     ...(fields as Pick<GuaranteeFieldsResponse, 'name' | 'kind' | 'mode'>),

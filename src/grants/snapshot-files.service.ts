@@ -273,7 +273,7 @@ function maskProblems(
   const conflicts = new MaskConflicts(snapshot);
   const former = new Map(recorded.policies.map((policy) => [policy.id, policy]));
   return [...written].flatMap(([inFile, id]) => {
-    const conflict = conflicts.of(id, former.get(id));
+    const conflict = conflicts.conflictOf(id, former.get(id));
     if (conflict === null) return [];
     const message = `masks the same column at the same distance as another policy for ${conflict.principal}`;
     return [{ path: places.policies.get(inFile) ?? '', message }];

@@ -3,7 +3,7 @@ import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext, AuditEntry } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
 import { type Node, withNamed } from '../trino-rules/model/node.js';
-import { type GroupMember, isRow, type PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { type GroupMember, hasId, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
 import type { Guarantee } from '../trino-rules/model/guarantee.js';
 import type { SnapshotPolicy } from '../trino-rules/model/snapshot.js';
@@ -219,7 +219,7 @@ class RecordedIds {
   }
 
   mapPrincipal<P extends PolicyPrincipal>(named: P): P {
-    if (!isRow(named)) return named;
+    if (!hasId(named)) return named;
     const { type, id } = named;
     return {
       ...named,

@@ -1,6 +1,6 @@
 /** The exports of `grantline-rules`: any rules file of the Trino engine, read as the engine reads it. */
 export { checkRulesFile } from './check/check-text.js';
-export { checkCodes, explain } from './check/checks.js';
+export { checkCodes, checkOf as explain } from './check/checks.js';
 export type { ServiceSettings } from './check/file-invariants.js';
 export type { ForeignRules } from './check/foreign-rules.js';
 export { readLeniently, type LenientReading } from './check/lenient-reader.js';

@@ -4,7 +4,7 @@ import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { anyPatterns, AskedUser, type ListedUser } from '../../src/rules-files/foreign/audiences.js';
+import { foreignPatterns, AskedUser, type ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
@@ -50,7 +50,7 @@ export async function membershipChanges(
     users.map(({ name }) => name),
     MOST_NAMES,
   );
-  const patterns = anyPatterns(new WorkBudget(Infinity));
+  const patterns = foreignPatterns(new WorkBudget(Infinity));
   const byFile = ({ name, groups }: ListedUser) => {
     const asked = new AskedUser(name, groups, patterns);
     return answering(new Evaluator(foreignDocument(file.rules, asked, ({ text }) => text).document, patterns));

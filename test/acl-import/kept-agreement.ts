@@ -1,7 +1,7 @@
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers } from '../../src/commands/users-file.js';
 import {
-  anyPatterns,
+  foreignPatterns,
   AskedUser,
   type Audiences,
   type ListedUser,
@@ -44,7 +44,7 @@ export async function keptAgreement({ users: list, rules: text }: KeptCase, ask:
   if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
   const names = users.map(({ name }) => name);
   const words = wordsFor(file.text, names, MOST_NAMES);
-  const patterns = anyPatterns(new WorkBudget(Infinity));
+  const patterns = foreignPatterns(new WorkBudget(Infinity));
   const reading = (audiences: Audiences) => {
     const { document, unjudged } = foreignDocument(file.rules, audiences, (expression) => expression.text);
     const evaluator = new Evaluator(document, patterns);

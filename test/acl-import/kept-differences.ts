@@ -1,6 +1,6 @@
 import { readListing } from '../../src/commands/acl-import.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
-import { anyPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
+import { foreignPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
 import type { ListedName } from '../../src/rules-files/import/named-nodes.js';
 import { tablesOfSystem } from '../../src/rules-files/import/system-tables.js';
@@ -83,7 +83,7 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
   const [{ snapshot, users }, file] = [await importCase(kept), await readForeignRulesFile(Buffer.from(kept.rules))];
   if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
   const compiled = compile(snapshot);
-  const patterns = anyPatterns(new WorkBudget(Infinity));
+  const patterns = foreignPatterns(new WorkBudget(Infinity));
   const { document } = foreignDocument(file.rules, new ListedUsers(users, patterns), ({ text }) => text);
   const listing = readListing(kept.catalog).names;
   const names = users.map(({ name }) => name);
@@ -113,7 +113,7 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
 }
 
 function answersOf(rules: RulesDocument, questions: readonly Question[]): Answer[] {
-  const evaluator = new Evaluator(rules, anyPatterns(new WorkBudget(Infinity)));
+  const evaluator = new Evaluator(rules, foreignPatterns(new WorkBudget(Infinity)));
   const listings = new MetadataVisibility(evaluator);
   return questions.map((question) => byEvaluator(evaluator, listings, question));
 }

@@ -4,7 +4,7 @@ import type { AdmissionVerdict } from '../../grants/domain/admission-ports.js';
 import { isRefused as isUnloadable } from '../../rules-files/check/checks.js';
 import { inOneLine } from '../../rules-files/check/foreign-rules.js';
 import { readLeniently } from '../../rules-files/check/lenient-reader.js';
-import { anyPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
+import { foreignPatterns, type ListedUser, ListedUsers, recordedUsers } from '../../rules-files/foreign/audiences.js';
 import { foreignDocument, withComparableFilters } from '../../rules-files/foreign/foreign-document.js';
 import {
   formerBreaches,
@@ -108,7 +108,7 @@ function accessOverForeign({ snapshot, foreign }: Preparation, next: RulesDocume
   if (foreign === undefined) return null;
   const { rules, findings } = readLeniently(foreign);
   if (rules === null || findings.some(({ code }) => isUnloadable(code))) return null;
-  const patterns = anyPatterns(new WorkBudget(FOREIGN_STEPS));
+  const patterns = foreignPatterns(new WorkBudget(FOREIGN_STEPS));
   try {
     const { document, unjudged } = foreignDocument(
       rules,

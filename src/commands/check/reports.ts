@@ -1,5 +1,5 @@
 import type { CheckedFile, FileFinding } from './check-file.js';
-import { checkCodes, explain } from '../../rules-files/check/checks.js';
+import { checkCodes, checkOf } from '../../rules-files/check/checks.js';
 import { VERSION } from '../../platform/operations/version.js';
 
 /** The longest excerpt of a line in characters: rules files are often one long line. */
@@ -76,7 +76,7 @@ export function locationsOf({
 }
 
 function ruleOf(code: string): object {
-  const { severity = 'warning', explanation = '' } = explain(code) ?? {};
+  const { severity = 'warning', explanation = '' } = checkOf(code) ?? {};
   return { id: code, fullDescription: { text: explanation }, defaultConfiguration: { level: LEVELS[severity] } };
 }
 

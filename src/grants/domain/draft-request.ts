@@ -74,7 +74,7 @@ export function* maskChecks(
   const conflicts = new MaskConflicts(after);
   const former = new Map(before.policies.map((policy) => [policy.id, policy]));
   for (const { id } of written) {
-    const conflict = conflicts.of(id, former.get(id));
+    const conflict = conflicts.conflictOf(id, former.get(id));
     yield conflict && maskCheck(conflict);
   }
 }

@@ -41,7 +41,7 @@ export function readGuarantees(body: object, snapshot: Snapshot): Draft[] | null
   return reading(snapshot, (form, read) => {
     const { guarantees } = form.object(body, '', ['guarantees']);
     if (Array.isArray(guarantees) && guarantees.length > GUARANTEES_MOST)
-      form.refuse('guarantees', `must have at most ${GUARANTEES_MOST} entries`);
+      form.addProblem('guarantees', `must have at most ${GUARANTEES_MOST} entries`);
     let id = 0;
     return guarantees === undefined ? null : form.list(guarantees, 'guarantees', (each, at) => read(each, at, --id));
   });
@@ -58,7 +58,7 @@ function reading<T>(
     const guarantee = reader.guarantee(value, path, id);
     const { description = null } = (value ?? {}) as { description?: string | null };
     const problem = descriptionProblem(description);
-    if (problem !== null && typeof description === 'string') form.refuse(join(path, 'description'), problem);
+    if (problem !== null && typeof description === 'string') form.addProblem(join(path, 'description'), problem);
     return { guarantee, description };
   });
   if (form.problems.length === 0) return done;

@@ -3,7 +3,7 @@ import { columnArrays, DatabaseSession } from '../../platform/database/database-
 import { Clock } from '../../kernel/clock.js';
 import { Settings } from '../../platform/settings/settings.js';
 import type { Guarantee } from '../../trino-rules/model/guarantee.js';
-import { isRow, type PolicyPrincipal, type Principal } from '../../trino-rules/model/principal.js';
+import { hasId, type PolicyPrincipal, type Principal } from '../../trino-rules/model/principal.js';
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -199,7 +199,7 @@ export class PostgresSnapshotStore extends SnapshotStore {
     const areas = nodes.map(areaOf).map(({ isNonData, catalog, schema }) => [isNonData, catalog, schema]);
     const touched = [...(areas.length === 0 ? [[], [], []] : columnArrays(areas)), groups];
     const { count } = await this.session.oneRow<{ count: number }>(TOUCHED_ROWS, [this.clock.now(), ...touched]);
-    const ids = (type: string) => named.flatMap((each) => (isRow(each) && each.type === type ? [each.id] : []));
+    const ids = (type: string) => named.flatMap((each) => (hasId(each) && each.type === type ? [each.id] : []));
     const further = [ids('user'), ids('group'), named.some(({ type }) => type === 'everyone')];
     return count > maxRows ? null : this.snapshot(TOUCHED_SNAPSHOT, [...touched, ...further]);
   }

@@ -250,7 +250,7 @@ export function isRefused(code: CheckCode): boolean {
 }
 
 /** The check of a code; null: there is no such code. */
-export function explain(code: string): Check | null {
+export function checkOf(code: string): Check | null {
   return Object.entries<Check>(CATALOGUE).find(([each]) => each === code)?.[1] ?? null;
 }
 

@@ -122,21 +122,21 @@ class SectionJudge {
     for (const [, ...objects] of this.texts) for (const text of objects) this.patterns.language(text);
     const queries = this.texts.flatMap(([user]) => (user === undefined ? [] : [{ user, allow: [] }]));
     const people = new UserUniverse([], [{ ...NO_RULES, queries }], this.patterns);
-    const reaches = this.texts.map((texts) => this.reach(texts, people));
+    const reaches = this.texts.map((texts) => this.reachOf(texts, people));
     reaches.forEach(({ path }, index) => this.trie.add(index, path));
     const lives = reachableRules(reaches, (people.count + 31) >>> 5, this.patterns, this.trie);
     let isCertain = true;
     this.rules.forEach((rule, index) => {
       const [user, ...objects] = this.texts[index] ?? [];
       isCertain &&= people.isComplete(user) && objects.every((text) => this.patterns.language(text).kind !== 'open');
-      const finding = lives[index] === true ? null : this.judged(rule, index, isCertain);
+      const finding = lives[index] === true ? null : this.judgeRule(rule, index, isCertain);
       if (finding !== null) found.set(rule, finding);
     });
   }
 
   /** The finding that a rule is dead or undecided; null: some names reach the rule. */
-  private judged(rule: ForeignRule, index: number, isCertain: boolean): PlacedFinding | null {
-    const sample = this.sample(index);
+  private judgeRule(rule: ForeignRule, index: number, isCertain: boolean): PlacedFinding | null {
+    const sample = this.sampleNames(index);
     const deciders = this.deciders(index, sample);
     const dead = (by: number, message: string): PlacedFinding => {
       const decider = this.rules[by];
@@ -146,7 +146,7 @@ class SectionJudge {
     };
     const single = deciders.find((earlier) => this.covers(earlier, index));
     if (single !== undefined) return dead(single, `${this.rules[single]?.place ?? ''} matches whatever it matches`);
-    const verdict = isCertain ? 'covered' : this.together(index);
+    const verdict = isCertain ? 'covered' : this.coverageOf(index);
     if (verdict === 'uncovered') return null;
     if (verdict === 'undecided')
       return undecided(
@@ -189,7 +189,7 @@ class SectionJudge {
     return patterns.language(wide).kind === 'open' && this.asked([narrow], [[wide]]) === 'covered';
   }
 
-  private together(index: number): 'covered' | 'uncovered' | 'undecided' {
+  private coverageOf(index: number): 'covered' | 'uncovered' | 'undecided' {
     const own = this.texts[index] ?? [];
     return this.asked(
       own,
@@ -221,12 +221,12 @@ class SectionJudge {
   }
 
   /** The users and the path of a rule, with one level in sections without objects. */
-  private reach([user, ...objects]: Texts, people: UserUniverse): Reach {
+  private reachOf([user, ...objects]: Texts, people: UserUniverse): Reach {
     const texts = objects.length === 0 ? [undefined] : objects;
     return { people: people.matching(user), path: texts.map((text) => this.patterns.language(text)) };
   }
 
-  private sample(index: number): string[] {
+  private sampleNames(index: number): string[] {
     const names = (this.texts[index] ?? []).map((text, field) => this.cacheOf(field).someName(text));
     return names.length > 1 ? names : [...names, FRESH_PREFIX];
   }

@@ -40,7 +40,7 @@ export interface Door {
   /** Whether a rule can have this door. */
   isIn(rule: ForeignRule): boolean;
   /** Rules that must match the same person. Default: the rule itself. */
-  beside?(rule: ForeignRule, path: Path): Iterable<ForeignRule>;
+  otherRules?(rule: ForeignRule, path: Path): Iterable<ForeignRule>;
   through(rule: ForeignRule, path: Path, person: Person): Through | null;
 }
 
@@ -117,12 +117,12 @@ export class DoorSearch {
 
   /**
    * A person and a table for which the rule decides and `ask` finds a way; null: none of those that are tried.
-   * @param beside rules that must match the same person
+   * @param otherRules rules that must match the same person
    */
-  opening<Found>(
+  findOpening<Found>(
     rule: ForeignRule,
     mode: 'all' | 'read-only' | 'none',
-    beside: (path: Path) => Iterable<ForeignRule>,
+    otherRules: (path: Path) => Iterable<ForeignRule>,
     ask: Ask<Found>,
   ): Opening<Found> | null {
     this.rulesAbout.clear();
@@ -130,13 +130,13 @@ export class DoorSearch {
       this.decider(path, person) === rule && this.mayEnter(path[0], person, mode) ? ask(path, person) : null;
     const paths = this.paths(rule);
     for (const path of paths) {
-      const earlier = this.about(path);
+      const earlier = this.rulesOn(path);
       if (earlier.slice(0, earlier.indexOf(rule)).some((other) => this.includesPeople(other, rule))) continue;
-      for (const other of new Set(beside(path)))
-        for (const person of this.people(path[0], rule, other)) {
+      for (const other of new Set(otherRules(path)))
+        for (const person of this.peopleOf(path[0], rule, other)) {
           const found = asked(path, person);
           if (found === null) continue;
-          const alike = this.spelled(rule, 'user')
+          const alike = this.spelledNames(rule, 'user')
             .slice(0, MOST_COUNTED)
             .filter((name) => asked(path, { ...person, name }) !== null);
           const tables = paths.slice(0, MOST_COUNTED).filter((each) => asked(each, person) !== null);
@@ -146,7 +146,7 @@ export class DoorSearch {
     return null;
   }
 
-  about(path: Path): ForeignRule[] {
+  rulesOn(path: Path): ForeignRule[] {
     return getOrInsert(this.rulesAbout, path.join('\0'), () =>
       this.trie.at(path.filter((name) => name !== undefined)).flatMap((index) => this.all[index] ?? []),
     );
@@ -154,7 +154,7 @@ export class DoorSearch {
 
   /** The rule that decides; undefined: none, or one that cannot be judged. */
   decider(path: Path, person: Person): ForeignRule | undefined {
-    const rule = this.about(path).find((each) => this.isAbout(each, person));
+    const rule = this.rulesOn(path).find((each) => this.isAbout(each, person));
     return rule !== undefined && this.canBeJudged(rule) ? rule : undefined;
   }
 
@@ -181,14 +181,14 @@ export class DoorSearch {
   }
 
   /** Names of people of a rule who do not pass a gate; null: nobody of the rule passes. */
-  shutOut(rule: ForeignRule, gate: Gate): readonly string[] | null {
+  peopleShutOut(rule: ForeignRule, gate: Gate): readonly string[] | null {
     return getOrInsert(
       getOrInsert(this.shut, gate, () => new Map()),
       rule,
       () => {
         if (this.names.language(this.textOf(rule, 'user')).kind !== 'names')
           return this.passesGate(rule, gate) ? [] : null;
-        const names = this.spelled(rule, 'user');
+        const names = this.spelledNames(rule, 'user');
         const shut = names.filter((name) => !this.passesGate(rule, gate, name));
         return shut.length === names.length ? null : shut;
       },
@@ -198,28 +198,28 @@ export class DoorSearch {
   /** Whether somebody of a rule, or the person of this name, passes a gate; true if it is not known. */
   private passesGate(rule: ForeignRule, { rules, isOfCatalogs, isOpen }: Gate, name?: string): boolean {
     // Everybody may enter `system`, unless a rule forbids it.
-    if (rules === undefined || (isOfCatalogs && this.spelled(rule, 'catalog').includes(SYSTEM))) return true;
+    if (rules === undefined || (isOfCatalogs && this.spelledNames(rule, 'catalog').includes(SYSTEM))) return true;
     const mayOpen = (each: ForeignRule | undefined) => each !== undefined && (!this.canBeJudged(each) || isOpen(each));
-    return (name === undefined ? rules : this.aboutUser(rules, name)).some((gate) => {
+    return (name === undefined ? rules : this.rulesForUser(rules, name)).some((gate) => {
       this.budget.spend(STEPS_PER_MATCH);
       if (gate.patterns.has('role') || !mayOpen(gate)) return false;
-      const people = name === undefined ? this.common('user', rule, gate) : [name];
-      const catalogs = isOfCatalogs ? this.common('catalog', rule, gate) : [SYSTEM];
+      const people = name === undefined ? this.commonNames('user', rule, gate) : [name];
+      const catalogs = isOfCatalogs ? this.commonNames('catalog', rule, gate) : [SYSTEM];
       if (people === null || catalogs === null) return people === null || people.length > 0;
-      const groups = [...groupsFor([rule, gate].map((each) => this.spelled(each, 'group')))];
+      const groups = [...groupsFor([rule, gate].map((each) => this.spelledNames(each, 'group')))];
       const persons = people.flatMap((each) => groups.map((some) => ({ name: each, groups: some })));
       const isAbout = (each: ForeignRule, catalog: string, person: Person) =>
         (!isOfCatalogs || this.isAboutCatalog(each, catalog)) && this.isAbout(each, person);
       return catalogs.some((catalog) =>
         persons.some((person) =>
-          mayOpen(this.aboutUser(rules, person.name).find((each) => isAbout(each, catalog, person))),
+          mayOpen(this.rulesForUser(rules, person.name).find((each) => isAbout(each, catalog, person))),
         ),
       );
     });
   }
 
   /** The rules of a gate whose pattern of users matches a name, in their order. */
-  private aboutUser(rules: readonly ForeignRule[], name: string): ForeignRule[] {
+  private rulesForUser(rules: readonly ForeignRule[], name: string): ForeignRule[] {
     const trie = getOrInsert(this.byUser, rules, () => {
       const made = new RuleTrie(this.budget);
       rules.forEach((rule, index) => made.add(index, [this.names.language(this.textOf(rule, 'user'))]));
@@ -229,7 +229,7 @@ export class DoorSearch {
   }
 
   /** Names that the patterns of both rules match, only one if both match any name; null: not known. */
-  private common(key: 'user' | 'catalog', rule: ForeignRule, other: ForeignRule): string[] | null {
+  private commonNames(key: 'user' | 'catalog', rule: ForeignRule, other: ForeignRule): string[] | null {
     const patterns = key === 'user' ? this.names : this.objects;
     const [own, others] = [this.textOf(rule, key), this.textOf(other, key)];
     if (own === undefined && others === undefined) return [key === 'user' ? ANYBODY : this.objects.fresh()];
@@ -258,30 +258,36 @@ export class DoorSearch {
 
   private namesAt(rule: ForeignRule, level: 0 | 1 | 2, above: readonly string[]): string[] {
     const key = this.levels[level] ?? '';
-    const [text, spelled] = [this.textOf(rule, key), this.spelled(rule, key)];
+    const [text, spelled] = [this.textOf(rule, key), this.spelledNames(rule, key)];
     if (this.objects.language(text).kind === 'names') return spelled;
     const below = [...spelled, ...this.trie.branch(above).names()];
     const bases = below.flatMap((name) => name.split('$', 1));
-    const entered = () => [...this.listed, ...(this.catalogs ?? []).flatMap((each) => this.spelled(each, 'catalog'))];
+    const entered = () => [
+      ...this.listed,
+      ...(this.catalogs ?? []).flatMap((each) => this.spelledNames(each, 'catalog')),
+    ];
     const others = level === 0 ? entered() : [];
     const all = new Set([...others, this.objects.fresh(), ...bases, ...below]);
     return [...all].filter((name) => name !== '' && this.objects.matches(text, name)).slice(0, MOST_OPEN_NAMES[level]);
   }
 
   /** People whom both rules match, in as few groups as possible, with those that let them into the catalog. */
-  private *people(catalog: string, rule: ForeignRule, other: ForeignRule): Iterable<Person> {
+  private *peopleOf(catalog: string, rule: ForeignRule, other: ForeignRule): Iterable<Person> {
     const entries = (this.catalogs ?? []).filter((each) => this.isAboutCatalog(each, catalog));
     const users = [rule, other].map((each) => this.textOf(each, 'user'));
     const [listed] = [rule, other]
       .filter((each) => this.names.language(this.textOf(each, 'user')).kind === 'names')
-      .map((each) => this.spelled(each, 'user'))
+      .map((each) => this.spelledNames(each, 'user'))
       .sort((a, b) => a.length - b.length);
-    const open = () => [...[rule, other, ...entries].flatMap((each) => this.spelled(each, 'user')), ANYBODY];
+    const open = () => [...[rule, other, ...entries].flatMap((each) => this.spelledNames(each, 'user')), ANYBODY];
     const names = [...new Set(listed ?? open())]
       .filter((name) => users.every((user) => this.isNamed(user, name)))
       .slice(0, MOST_NAMES);
-    const needed = [rule, other].map((each) => this.spelled(each, 'group')).sort((a, b) => a.length - b.length);
-    for (const entry of [[], ...entries.map((each) => this.spelled(each, 'group')).filter(({ length }) => length > 0)])
+    const needed = [rule, other].map((each) => this.spelledNames(each, 'group')).sort((a, b) => a.length - b.length);
+    for (const entry of [
+      [],
+      ...entries.map((each) => this.spelledNames(each, 'group')).filter(({ length }) => length > 0),
+    ])
       for (const groups of groupsFor([...needed, entry])) for (const name of names) yield { name, groups };
   }
 
@@ -290,7 +296,7 @@ export class DoorSearch {
     if (mode === 'none' || catalogs === undefined) return true;
     const given = getOrInsert(this.modes, JSON.stringify([catalog, person]), () => {
       const isIn = (rule: ForeignRule): boolean => this.isAboutCatalog(rule, catalog) && this.isAbout(rule, person);
-      const rule = this.aboutUser(catalogs, person.name).find(isIn);
+      const rule = this.rulesForUser(catalogs, person.name).find(isIn);
       return rule === undefined || !this.canBeJudged(rule) ? 'none' : catalogMode(rule);
     });
     return given === 'all' || given === mode;
@@ -310,7 +316,7 @@ export class DoorSearch {
     return !rule.patterns.has('role') && ![...(this.texts.get(rule)?.values() ?? [])].includes(null);
   }
 
-  private spelled(rule: ForeignRule, key: string): string[] {
+  private spelledNames(rule: ForeignRule, key: string): string[] {
     const patterns = key === 'user' || key === 'group' ? this.names : this.objects;
     const names = [...patterns.spelled(this.textOf(rule, key))].slice(0, MOST_NAMES);
     this.budget.spend(names.length);
@@ -337,7 +343,7 @@ function judgedTexts({ patterns }: ForeignRule): ReadonlyMap<string, string | un
   );
 }
 
-export function sql(path: Path): string {
+export function sqlPath(path: Path): string {
   const shown = path.map((name = '', level) => {
     const any = ['any_catalog', 'any_schema', 'any_table'][level] ?? '';
     return displayName(name, any).replace(/^…(?=[$])/, any);
@@ -347,7 +353,7 @@ export function sql(path: Path): string {
 
 /** An example of a statement that needs a privilege on a table; SELECT for any other right. */
 export function sqlFor(right: string, path: Path): string {
-  const object = sql(path);
+  const object = sqlPath(path);
   switch (right) {
     case 'INSERT':
       return `INSERT INTO ${object} …`;

@@ -9,7 +9,7 @@ import {
   type Opening,
   type Path,
   type Person,
-  sql,
+  sqlPath,
   sqlFor,
   type Through,
 } from './door-search.js';
@@ -58,9 +58,9 @@ function findOpenings(door: Door, search: DoorSearch, found: PlacedFinding[]): v
   const rules = search.rules.filter((rule) => door.isIn(rule));
   const before = found.length;
   for (const rule of rules) {
-    const beside = (path: Path): Iterable<ForeignRule> => door.beside?.(rule, path) ?? [rule];
+    const beside = (path: Path): Iterable<ForeignRule> => door.otherRules?.(rule, path) ?? [rule];
     const ask = (path: Path, person: Person): Through | null => door.through(rule, path, person);
-    const opening = search.opening(rule, door.mode ?? 'read-only', beside, ask);
+    const opening = search.findOpening(rule, door.mode ?? 'read-only', beside, ask);
     if (opening !== null) found.push(doorFinding(rule, door, opening));
     if (opening !== null && door.isOnce === true) return;
     if (door.code !== PROCEDURE || found.length - before <= MOST_PROCEDURE_RULES) continue;
@@ -109,7 +109,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
       isIn: (rule) => isAlone(rule) && rule.filter === null && maskedIn(rule).length === 0,
       through: (_, path) => ({
         problem: 'gives reading alone, by which readers also change the table: ALTER TABLE … EXECUTE asks nothing else',
-        statement: `ALTER TABLE ${sql(path)} EXECUTE rollback_to_snapshot(…)`,
+        statement: `ALTER TABLE ${sqlPath(path)} EXECUTE rollback_to_snapshot(…)`,
       }),
     },
     {
@@ -118,7 +118,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
       isIn: (rule) => rule.gives.includes('DELETE') && (isFiltered(rule) || maskedIn(rule).length > 0),
       through: (_, path) => ({
         problem: 'gives DELETE beside a filter or mask, and with it the rows of everybody',
-        statement: `TRUNCATE TABLE ${sql(path)}`,
+        statement: `TRUNCATE TABLE ${sqlPath(path)}`,
       }),
     },
     {
@@ -129,7 +129,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
         const asked = [...STORAGE_COLUMNS, ...(rawColumnCatalogs.includes(path[0]) ? RAW_COLUMNS : [])];
         const open = asked.filter((name) => !closed.has(name)).map((name) => `"${name}"`);
         const problem = `hides or masks columns, whose values ${open.join(', ')} may show`;
-        return open.length === 0 ? null : { problem, statement: `SELECT ${open.join(', ')} FROM ${sql(path)}` };
+        return open.length === 0 ? null : { problem, statement: `SELECT ${open.join(', ')} FROM ${sqlPath(path)}` };
       },
     },
     {
@@ -137,7 +137,7 @@ function doorsOf(search: DoorSearch, { externalTableCatalogs = [], rawColumnCata
       isIn: (rule) => reads(rule) && rule.filter !== null && filterLeak(rule.filter.text) !== null,
       through: ({ filter }, path) => ({
         problem: `has a filter that leaks: ${filterLeak(filter?.text ?? '') ?? ''}`,
-        statement: `SELECT * FROM ${sql(path)} WHERE IF(…, fail(column), true)`,
+        statement: `SELECT * FROM ${sqlPath(path)} WHERE IF(…, fail(column), true)`,
       }),
     },
     filesDoor(search, externalTableCatalogs),
@@ -154,9 +154,9 @@ function companionDoor(search: DoorSearch): Door {
   return {
     code: 'door-companion',
     isIn: isRestricting,
-    beside: (rule, path) =>
+    otherRules: (rule, path) =>
       companions(path).flatMap((companion) => {
-        const about = search.about(companion);
+        const about = search.rulesOn(companion);
         const end = about.findIndex((other) => search.includesPeople(other, rule));
         return about.slice(0, end < 0 ? undefined : end + 1).filter(isOpenToReaders);
       }),
@@ -165,7 +165,7 @@ function companionDoor(search: DoorSearch): Door {
         const by = search.decider(companion, person);
         if (by === undefined || !isOpenToReaders(by)) continue;
         const problem = `${reads(rule) ? 'restricts' : 'closes'} a table whose companions stay open`;
-        return { problem, statement: `SELECT * FROM ${sql(companion)}`, by };
+        return { problem, statement: `SELECT * FROM ${sqlPath(companion)}`, by };
       }
       return null;
     },
@@ -183,16 +183,16 @@ function filesDoor(search: DoorSearch, catalogs: readonly string[]): Door {
   // A rule that gives nothing restricts only people to whom another rule gives the table.
   const isFelt = ({ rule, path }: { rule: ForeignRule; path: Path }, person: Person): boolean =>
     search.decider(path, person) === rule &&
-    (reads(rule) || search.about(path).some((other) => reads(other) && search.isAbout(other, person)));
+    (reads(rule) || search.rulesOn(path).some((other) => reads(other) && search.isAbout(other, person)));
   return {
     code: 'door-files',
     mode: 'all',
     isIn: (rule) => rule.gives.includes('OWNERSHIP') && catalogs.some((each) => search.isAboutCatalog(rule, each)),
-    beside: (_, [catalog]) => (catalogs.includes(catalog) ? restrictions(catalog).map(({ rule }) => rule) : []),
+    otherRules: (_, [catalog]) => (catalogs.includes(catalog) ? restrictions(catalog).map(({ rule }) => rule) : []),
     through(_, path, person) {
       const by = restrictions(path[0]).find((each) => isFelt(each, person))?.rule;
       const problem = `gives ownership in ${path[0]}, where tables can be made over others' files, beside a restriction there`;
-      const statement = `CREATE TABLE ${sql(path)} (…) WITH (external_location = …)`;
+      const statement = `CREATE TABLE ${sqlPath(path)} (…) WITH (external_location = …)`;
       return by === undefined ? null : { problem, statement, by };
     },
   };
@@ -244,10 +244,10 @@ function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: Fore
   const [catalogs, queries] = [rules.get('catalogs'), rules.get('queries')];
   const entry: Gate = { rules: catalogs, isOfCatalogs: true, isOpen: (rule) => catalogMode(rule) !== 'none' };
   const writing: Gate = { ...entry, isOpen: (rule) => catalogMode(rule) === 'all' };
-  const isShutToAll = (gate: Gate, rule: ForeignRule) => search.shutOut(rule, gate) === null;
-  const isShut = (gate: Gate, rule: ForeignRule) => search.shutOut(rule, gate)?.length !== 0;
+  const isShutToAll = (gate: Gate, rule: ForeignRule) => search.peopleShutOut(rule, gate) === null;
+  const isShut = (gate: Gate, rule: ForeignRule) => search.peopleShutOut(rule, gate)?.length !== 0;
   const isShutTo = (gate: Gate, rule: ForeignRule, name: string) =>
-    isShutToAll(gate, rule) || search.shutOut(rule, gate)?.includes(name) === true;
+    isShutToAll(gate, rule) || search.peopleShutOut(rule, gate)?.includes(name) === true;
   const writesOf = ({ gives }: ForeignRule) =>
     gives.filter((right) =>
       section === 'schemas' ? right === 'true' : section === 'tables' && WRITES.includes(right),
@@ -273,7 +273,7 @@ function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: Fore
         const problem = `gives ${writes.join(', ')} without effect: "catalogs" lets its people only read there`;
         const refused =
           writes[0] === 'GRANT_SELECT'
-            ? `views over ${sql(path)} fail for others`
+            ? `views over ${sqlPath(path)} fail for others`
             : `${statementFor(section, writes[0], path)} fails`;
         return { problem, statement: refused };
       },
@@ -285,7 +285,7 @@ function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: Fore
     isOfCatalogs: false,
     isOpen: (rule) => rule.gives.includes('execute'),
   };
-  const listing: Gate = { rules: search.about(LISTINGS), isOfCatalogs: false, isOpen: reads };
+  const listing: Gate = { rules: search.rulesOn(LISTINGS), isOfCatalogs: false, isOpen: reads };
   return [
     ...doors,
     {
@@ -316,14 +316,14 @@ function ineffectiveRules(section: GatedSection, search: DoorSearch, rules: Fore
 function statementFor(section: GatedSection, right = '', path: Path): string {
   switch (section) {
     case 'schemas':
-      return `CREATE SCHEMA ${sql(path)}`;
+      return `CREATE SCHEMA ${sqlPath(path)}`;
     case 'tables':
       return sqlFor(right, path);
     case 'functions':
-      return `SELECT ${sql(path)}(…)`;
+      return `SELECT ${sqlPath(path)}(…)`;
     case 'procedures':
-      return `CALL ${sql(path)}(…)`;
+      return `CALL ${sqlPath(path)}(…)`;
     case 'catalog_session_properties':
-      return `SET SESSION ${sql(path)} = …`;
+      return `SET SESSION ${sqlPath(path)} = …`;
   }
 }

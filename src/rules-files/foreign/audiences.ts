@@ -50,7 +50,7 @@ export interface Audiences {
 const MAX_NAMES = 20_000;
 
 /** A cache for patterns of any file. Patterns that cannot be judged are never looked up. */
-export function anyPatterns(budget: WorkBudget): PatternCache {
+export function foreignPatterns(budget: WorkBudget): PatternCache {
   const read = (text: string) => {
     const common = readPattern(text);
     return common.kind === 'pattern' ? common.pattern : regularPattern(text);
@@ -63,7 +63,7 @@ export function canBeJudged(text: string | undefined): boolean {
   return languageOf(text).kind !== 'opaque';
 }
 
-export function notJudged(field: string, text: string): string {
+export function notJudgedText(field: string, text: string): string {
   return `the names that the ${field} ${JSON.stringify(text)} matches cannot be told`;
 }
 
@@ -101,14 +101,14 @@ export class AskedUser implements Audiences {
   audience(rule: ForeignRule): Audience {
     const isKnown = this.groups !== null || groupPattern(rule) === undefined;
     const canBeJudged = isKnown && this.listed.canBeJudged(rule);
-    return { user: this.mayBeAbout(rule) ? undefined : NOBODY, canBeJudged };
+    return { user: this.mayMatch(rule) ? undefined : NOBODY, canBeJudged };
   }
 
   namesOf(rule: ForeignRule): string[] {
-    return this.mayBeAbout(rule) ? [this.name] : [];
+    return this.mayMatch(rule) ? [this.name] : [];
   }
 
-  private mayBeAbout(rule: ForeignRule): boolean {
+  private mayMatch(rule: ForeignRule): boolean {
     if (this.groups !== null) return this.listed.namesOf(rule).length > 0;
     return rolePattern(rule) === undefined && this.listed.matcherOf(userPattern(rule)?.text)(this.name);
   }
@@ -155,7 +155,7 @@ export class ListedUsers implements Audiences {
 const OF_NO_RIGHT: ReadonlySet<string> = new Set(['authorization', 'principals']);
 
 /** Users or groups that rules spell out and give something, and that a list lacks, and the first such rule. */
-export function unlisted(
+export function unlistedPrincipals(
   type: 'users' | 'groups',
   rules: ForeignRules,
   users: readonly ListedUser[],

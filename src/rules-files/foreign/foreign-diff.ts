@@ -15,12 +15,12 @@ import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import {
   ANYBODY,
-  anyPatterns,
+  foreignPatterns,
   type Audiences,
   canBeJudged,
   type ListedUser,
   ListedUsers,
-  notJudged,
+  notJudgedText,
 } from './audiences.js';
 import { BUILTIN, foreignDocument, shownFilter, withComparableFilters } from './foreign-document.js';
 
@@ -48,22 +48,22 @@ export function diffForeign(
   users: readonly ListedUser[] | null,
   budget: WorkBudget,
 ): ForeignDiff {
-  const listed = users === null ? null : new ListedUsers(users, anyPatterns(budget));
+  const listed = users === null ? null : new ListedUsers(users, foreignPatterns(budget));
   const audiences = listed ?? ANYBODY;
   const [former, next] = [read('before', before, audiences, listed), read('after', after, audiences, listed)];
   const problems = [...former.problems, ...next.problems];
   if (problems.length > 0) return { kind: 'incomparable', problems };
   const documents = [withComparableFilters(former.document), withComparableFilters(next.document)] as const;
-  const access: AccessDiff<AccessFact | OtherRight> = diffAccess(...documents, budget, anyPatterns(budget));
+  const access: AccessDiff<AccessFact | OtherRight> = diffAccess(...documents, budget, foreignPatterns(budget));
   for (const relation of RELATIONS) {
     const pairs = (rules: ForeignRules): RulesDocument => relationDocument(rules, audiences, relation);
-    const changed = diffAccess(pairs(before), pairs(after), budget, anyPatterns(budget));
+    const changed = diffAccess(pairs(before), pairs(after), budget, foreignPatterns(budget));
     access.gained.push(...changed.gained.flatMap((each) => related(each, relation)));
     access.lost.push(...changed.lost.flatMap((each) => related(each, relation)));
   }
   const names = users === null ? null : new Set(users.map(({ name }) => name));
   const asked = (differences: ForeignDifference[]): ForeignDifference[] =>
-    ofUsers(differences, names).map(({ fact, ...each }) => ({
+    differencesOfUsers(differences, names).map(({ fact, ...each }) => ({
       ...each,
       fact: fact.about === 'row-filter' ? { ...fact, expression: shownFilter(fact.expression) } : fact,
     }));
@@ -91,7 +91,7 @@ function read(
   });
   const ofOwners = about.flatMap((rule) =>
     [...(rule.section === 'authorization' ? rule.patterns : [])].flatMap(([field, { text, at }]) =>
-      canBeJudged(text) ? [] : [problem(rule, at, notJudged(field, text))],
+      canBeJudged(text) ? [] : [problem(rule, at, notJudgedText(field, text))],
     ),
   );
   const { document, unjudged } = foreignDocument(rules, audiences, written);
@@ -105,12 +105,12 @@ function written(expression: ForeignExpression): string {
 }
 
 /** Only the differences that the engine can be asked about, for these users; null: for all. No user has an empty name. */
-export function ofUsers<Fact extends AccessFact | OtherRight>(
+export function differencesOfUsers<Fact extends AccessFact | OtherRight>(
   differences: readonly AccessDifference<Fact>[],
   names: ReadonlySet<string> | null,
 ): AccessDifference<Fact>[] {
   return differences
-    .filter(isPossible)
+    .filter(isAskable)
     .map((each) => ({
       ...each,
       people: each.people.filter((name) => names?.has(name) ?? name !== ''),
@@ -123,7 +123,7 @@ export function ofUsers<Fact extends AccessFact | OtherRight>(
  * Whether the engine can ask the rules about a fact: names are not empty and in lower case, its own functions and `information_schema`
  * are open by themselves, and the right to call a procedure cannot be passed on.
  */
-export function isPossible({ fact }: Pick<ForeignDifference, 'fact'>): boolean {
+export function isAskable({ fact }: Pick<ForeignDifference, 'fact'>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;

@@ -17,7 +17,7 @@ import {
   type RulesDocument,
   TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
-import { type Audiences, canBeJudged, notJudged } from './audiences.js';
+import { type Audiences, canBeJudged, notJudgedText } from './audiences.js';
 import { literal } from '../../trino-rules/compile/name-pattern.js';
 import { readJavaPattern } from '../java/java-pattern.js';
 import { newUserPattern, replacementPieces } from '../java/replacement.js';
@@ -110,7 +110,7 @@ class SectionsOfFile {
     return found.flatMap((rule) => {
       const { user, canBeJudged: isAudienceJudged } = this.audiences.audience(rule);
       if (user === null) return [];
-      const judged = this.judged(rule, isAudienceJudged);
+      const judged = this.withoutUnjudged(rule, isAudienceJudged);
       const one = made(judged, user === undefined || !canBeJudged(user) ? {} : { user });
       this.sources.set(one, rule);
       return [one];
@@ -143,7 +143,8 @@ class SectionsOfFile {
       return [{ ...about, new_user: '.*', allow: false }];
     };
     const caller = userPattern(rule);
-    if (caller !== undefined && !isAudienceJudged) return closed(caller.at, notJudged('original_user', caller.text));
+    if (caller !== undefined && !isAudienceJudged)
+      return closed(caller.at, notJudgedText('original_user', caller.text));
     const same = newUserPattern(text, rule.patterns.has('original_user'));
     if (same !== null && isRegular(same)) return [{ ...about, new_user: same, allow }];
     const names = this.audiences.namesOf(rule);
@@ -158,9 +159,9 @@ class SectionsOfFile {
   }
 
   /** A rule without the patterns that cannot be judged; with such a pattern it gives nothing. */
-  private judged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
+  private withoutUnjudged(rule: ForeignRule, isAudienceJudged: boolean): ForeignRule {
     const opaque = [...rule.patterns].filter(([, { text }]) => !canBeJudged(text));
-    for (const [field, { text, at }] of opaque) this.unjudged.push({ rule, at, message: notJudged(field, text) });
+    for (const [field, { text, at }] of opaque) this.unjudged.push({ rule, at, message: notJudgedText(field, text) });
     const patterns = new Map(
       [...rule.patterns].filter(([field, { text }]) => canBeJudged(text) && anyName(field, text) !== undefined),
     );

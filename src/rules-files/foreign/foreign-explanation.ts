@@ -6,7 +6,7 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { decidingRule, lookupOf, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Question } from '../../trino-rules/model/question.js';
-import { anyPatterns, AskedUser, type ListedUser } from './audiences.js';
+import { foreignPatterns, AskedUser, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 
 export type ForeignExplanation =
@@ -38,7 +38,7 @@ export function explainForeign(
   question: Question,
   budget: WorkBudget,
 ): ForeignExplanation {
-  const patterns = anyPatterns(budget);
+  const patterns = foreignPatterns(budget);
   const asked = new AskedUser(user.name, user.groups, patterns);
   const foreign = foreignDocument(rules, asked, ({ text }) => text);
   const { document, unjudged } = foreign;

@@ -15,10 +15,10 @@ import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-ro
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { breachText, GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
-import { ANYBODY, anyPatterns, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
+import { ANYBODY, foreignPatterns, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 import { explainForeign } from './foreign-explanation.js';
-import { isPossible } from './foreign-diff.js';
+import { isAskable } from './foreign-diff.js';
 
 /** The guarantees of a file, with the names that they spell. */
 export interface NamedGuarantees {
@@ -97,14 +97,14 @@ export function testForeign(
   { serviceAccounts, metadataCatalog }: UntouchedSettings,
   budget: WorkBudget,
 ): GuaranteeTest {
-  const audiences = users === null ? ANYBODY : listedAndOthers(new ListedUsers(users, anyPatterns(budget)));
+  const audiences = users === null ? ANYBODY : listedAndOthers(new ListedUsers(users, foreignPatterns(budget)));
   const forGroups = users === null ? [...rules.values()].flat().flatMap(groupProblem) : [];
   const { document, unjudged } = foreignDocument(rules, audiences, ({ text }) => text);
   const problems = [...forGroups, ...unjudged.map(({ rule, at, message }) => ({ rule: rule.place, at, message }))];
   if (problems.length > 0) return { kind: 'undecided', problems };
 
   const groupsOf = new Map((users ?? []).map(({ name, groups: of }) => [name, of]));
-  const patterns = anyPatterns(budget);
+  const patterns = foreignPatterns(budget);
   const spelling = spelledBy(guarantees, [...groupsOf.keys(), ...ids.values()]);
   const people = new UserUniverse([], [spelling, document], patterns, true);
   const [nothing, given] = [new EngineSets(spelling, patterns, people), new EngineSets(document, patterns, people)];
@@ -123,7 +123,7 @@ export function testForeign(
     metadataCatalog,
   });
   const see = (fact: AccessFact, words: Uint32Array, holders: Bitset): void => {
-    if (isPossible({ fact })) judge.see(fact, words, holders);
+    if (isAskable({ fact })) judge.addHolders(fact, words, holders);
   };
   const sink: DocumentComparisonSink = {
     compare: (fact, words, _, holders) => holders && see(fact(), words, holders),

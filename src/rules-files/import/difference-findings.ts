@@ -30,7 +30,7 @@ export class DifferenceFindings {
   ) {}
 
   /** @param isListed whether patterns were resolved to the names of a listing: all other names then have a finding of their own */
-  lost(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
+  lostFindings(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
     const asEveryone = new Set(
       grants.flatMap(({ principal, resource: { as } }) =>
         principal.type === 'engine' && as?.type === 'everyone' ? [principal.name] : [],
@@ -48,10 +48,10 @@ export class DifferenceFindings {
       return isListed && isOfPattern(fact) ? 'import-pattern-resolved' : 'import-lost';
     };
     const byCode = new Map<ImportCode, AccessDifference[]>();
-    for (const each of this.byRule(differences)) getOrInsert(byCode, codeOf(each), () => []).push(each);
+    for (const each of this.splitByRule(differences)) getOrInsert(byCode, codeOf(each), () => []).push(each);
     const found = (code: ImportCode): AccessDifference[] => byCode.get(code) ?? [];
     return [
-      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reason(fact, user)),
+      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reasonOf(fact, user)),
       ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
       ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
       ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
@@ -60,12 +60,12 @@ export class DifferenceFindings {
         const closed = found('import-doors').filter(({ fact, people }) => this.doorOf(fact, people[0] ?? '') === door);
         return this.summary('import-doors', closed, door, OF_DOORS);
       }),
-      ...this.ofProperties('import-session-properties', found('import-session-properties')),
+      ...this.propertyFindings('import-session-properties', found('import-session-properties')),
       ...this.summary('import-system', found('import-system'), 'write to, own and share what is in system', OF_SYSTEM),
     ];
   }
 
-  ofProperties(code: ImportCode, differences: readonly AccessDifference[]): ImportFinding[] {
+  propertyFindings(code: ImportCode, differences: readonly AccessDifference[]): ImportFinding[] {
     return this.summary(code, differences, propertiesText(differences), OF_SETTING);
   }
 
@@ -74,7 +74,7 @@ export class DifferenceFindings {
    * in the combination.
    * @param lost access that joiners and listed users lose
    */
-  ofJoiners(lost: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
+  joinerFindings(lost: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
     const known = new Map(joiners.map((joiner) => [joiner.name, joiner]));
     const findings = (code: 'import-joiners' | 'import-combinations', why: string): ImportFinding[] => {
       const ofThem = lost.filter(isOfMembers).flatMap((difference) => {
@@ -91,7 +91,7 @@ export class DifferenceFindings {
         });
         return people.length === 0 ? [] : [{ ...difference, people }];
       });
-      return this.atRules(code, ofThem, why).map((finding) => {
+      return this.findingsAtRules(code, ofThem, why).map((finding) => {
         const found = finding.people.flatMap((name) => known.get(name) ?? []);
         const combinations = found.map(({ groups }) => (groups.length === 0 ? 'no group' : groups.join(' and ')));
         const people = [...new Set(found.flatMap(({ like }) => like))].sort();
@@ -104,16 +104,16 @@ export class DifferenceFindings {
   }
 
   /** Access that users whom a rule names keep after leaving a group, although the file gives it only to members of the group. */
-  ofLeavers(kept: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
+  leaverFindings(kept: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
     const names = new Map(joiners.map(({ name, knownAs = name }) => [name, knownAs]));
-    return this.atRules('import-leavers', kept.filter(isOfMembers), OF_LEAVERS).map((finding) => ({
+    return this.findingsAtRules('import-leavers', kept.filter(isOfMembers), OF_LEAVERS).map((finding) => ({
       ...finding,
       people: [...new Set(finding.people.map((name) => names.get(name) ?? name))].sort(),
     }));
   }
 
   /** Only the differences that some statement can show: `system` has few tables. */
-  ofEffect(differences: readonly AccessDifference[], next: Evaluator): AccessDifference[] {
+  withEffect(differences: readonly AccessDifference[], next: Evaluator): AccessDifference[] {
     return differences.filter(({ fact, people }) => {
       // The mode `all` alone and the catalog `system` alone permit no statement.
       if (fact.about === 'catalog-mode') return fact.mode !== 'all' && fact.resource.catalog !== SYSTEM;
@@ -148,14 +148,14 @@ export class DifferenceFindings {
     what: string,
     why: string,
   ): ImportFinding[] {
-    const places = differences.map(({ fact, people }) => this.place(fact, people[0] ?? ''));
+    const places = differences.map(({ fact, people }) => this.placeOf(fact, people[0] ?? ''));
     const [first] = places.sort((a, b) => a.at - b.at);
     const people = new Set(differences.flatMap((each) => each.people));
     return first === undefined ? [] : [importFinding(code, [...people].sort(), [what], why, first)];
   }
 
-  private atRules(code: ImportCode, differences: readonly AccessDifference[], why: string): ImportFinding[] {
-    return this.findings(code, this.byRule(differences), () => why);
+  private findingsAtRules(code: ImportCode, differences: readonly AccessDifference[], why: string): ImportFinding[] {
+    return this.findings(code, this.splitByRule(differences), () => why);
   }
 
   private findings(
@@ -167,7 +167,7 @@ export class DifferenceFindings {
     for (const difference of differences) {
       const { fact, people } = difference;
       const user = people[0] ?? '';
-      const [why, place] = [reason(fact, user), this.place(fact, user)];
+      const [why, place] = [reason(fact, user), this.placeOf(fact, user)];
       const key = JSON.stringify([people, why, place]);
       getOrInsert(alike, key, () => ({ facts: [], finding: importFinding(code, people, [], why, place) })).facts.push(
         difference,
@@ -177,13 +177,13 @@ export class DifferenceFindings {
   }
 
   /** Splits differences by the rule that decides for each user. */
-  private byRule(differences: readonly AccessDifference[]): AccessDifference[] {
+  private splitByRule(differences: readonly AccessDifference[]): AccessDifference[] {
     return differences.flatMap((difference) => {
       const people = new Map<string, string[]>();
       const keys = new Map<number, string>();
       for (const user of difference.people) {
-        const key = getOrInsert(keys, this.alike(user), () => {
-          const { rule, at } = this.place(difference.fact, user);
+        const key = getOrInsert(keys, this.likenessOf(user), () => {
+          const { rule, at } = this.placeOf(difference.fact, user);
           return `${rule ?? ''} ${at}`;
         });
         getOrInsert(people, key, () => []).push(user);
@@ -193,7 +193,7 @@ export class DifferenceFindings {
   }
 
   /** The same number for users with the same rules. */
-  private alike(user: string): number {
+  private likenessOf(user: string): number {
     return getOrInsert(this.classOfUser, user, () => {
       const { impersonation, ...sections } = this.given.document;
       const acting = impersonation.map(({ original_user: user }) => (user === undefined ? {} : { user }));
@@ -203,7 +203,7 @@ export class DifferenceFindings {
     });
   }
 
-  private place(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
+  private placeOf(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
     const deciding = this.decidingRuleFor(fact, user);
     const rule = deciding && this.given.sourceOf(this.given.document[deciding.section][deciding.index] ?? {});
     return { rule: rule?.place ?? null, at: rule?.at ?? this.file.at };
@@ -213,7 +213,7 @@ export class DifferenceFindings {
     return decidingRule(this.evaluator, renamed(fact, nameInRules, nameInRules), user);
   }
 
-  private reason(fact: AccessFact, user: string): string {
+  private reasonOf(fact: AccessFact, user: string): string {
     const deciding = this.decidingRuleFor(fact, user);
     const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
     const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';

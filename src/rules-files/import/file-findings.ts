@@ -7,12 +7,12 @@ import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
 import { anyName } from '../check/foreign-language.js';
 import { type ForeignRule, type ForeignRules, groupPattern, userPattern } from '../check/foreign-rules.js';
 import {
-  anyPatterns,
+  foreignPatterns,
   canBeJudged,
   type ListedUser,
   ListedUsers,
   ruleForGroups,
-  unlisted,
+  unlistedPrincipals,
 } from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { restrictedNewcomers } from './joiners.js';
@@ -35,7 +35,7 @@ export interface RulesForUsers {
  * @throws BudgetExceeded
  */
 export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser[], budget: WorkBudget): RulesForUsers {
-  const patterns = anyPatterns(budget);
+  const patterns = foreignPatterns(budget);
   const listed = new ListedUsers(unmarked, patterns);
   const given = listedRules(rules, listed);
   const { document } = given;
@@ -206,9 +206,14 @@ export function findingsOfList(
   patterns: PatternCache,
 ): ImportFinding[] {
   const isGrouped = users.some(({ groups }) => groups.length > 0);
-  const missing = unlisted('users', rules, [...users, ...own.map((name) => ({ name, groups: [] }))], patterns);
+  const missing = unlistedPrincipals(
+    'users',
+    rules,
+    [...users, ...own.map((name) => ({ name, groups: [] }))],
+    patterns,
+  );
   const groups = isGrouped
-    ? unlisted('groups', rules, users, patterns)
+    ? unlistedPrincipals('groups', rules, users, patterns)
     : { names: [], rule: ruleForGroups(rules) ?? null };
   const [code, people, why] = isGrouped
     ? (['import-groups-missing', [], `nobody of the list is in ${groups.names.join(', ')}`] as const)

@@ -65,7 +65,7 @@ export class GroupCover {
    * @param canDeny whether denies can take it from all of these people, without taking anything else
    * @returns `denied`: people who need a deny; `left`: users who get it by name
    */
-  ofGrant(
+  coverGrant(
     names: ReadonlySet<string>,
     barred: ReadonlySet<string>,
     may: (name: string) => boolean,
@@ -83,7 +83,7 @@ export class GroupCover {
     );
     for (;;) {
       const candidates = open.flatMap((holder) => {
-        const covered = this.reached(holder, left);
+        const covered = this.namesReached(holder, left);
         if (!covered.some((name) => this.isJoiner.has(name))) return [];
         const more = [...holder.members].filter((name) => !names.has(name) && !denied.has(name) && !may(name));
         return [{ holder, covered, more, gain: covered.length - more.length }];
@@ -111,7 +111,7 @@ export class GroupCover {
    * @param isForAll whether it may name everyone
    * @returns `left`: users to whom it applies by name; `missed`: people to whom it cannot apply
    */
-  ofPolicy(
+  coverPolicy(
     names: ReadonlySet<string>,
     isSpared: (name: string) => boolean,
     losesOnlyYielding: (name: string) => boolean,
@@ -124,7 +124,7 @@ export class GroupCover {
       const candidates = this.shared.flatMap((holder) => {
         if (holder.kind === 'everyone' && !isForAll) return [];
         if (!this.hasJoiner(holder.members, left)) return [];
-        const except = this.exceptions(holder, left, isOther);
+        const except = this.exceptionsOf(holder, left, isOther);
         if (except === null) return [];
         const isOpen = [...holder.members].some(
           (name) => isAmong(except, name) && isOther(name) && losesOnlyYielding(name),
@@ -144,7 +144,7 @@ export class GroupCover {
     const missed = [...left].filter((name) => this.isJoiner.has(name));
     const plain: string[] = [];
     for (const user of this.usersOf(left)) {
-      const [own, except] = [user.name ?? '', this.exceptions(user, left, isOther)];
+      const [own, except] = [user.name ?? '', this.exceptionsOf(user, left, isOther)];
       const isWhole = except !== null && ![...user.members].some((name) => left.has(name) && isAmong(except, name));
       if (isWhole && except.length > 0) applied.push({ holder: user, except });
       // A restriction by name also holds after leaving a group.
@@ -159,7 +159,11 @@ export class GroupCover {
   }
 
   /** Exceptions of a policy for a group; null: some of its members cannot be left out. */
-  private exceptions(holder: Holder, wanted: ReadonlySet<string>, isOther: (name: string) => boolean): Holder[] | null {
+  private exceptionsOf(
+    holder: Holder,
+    wanted: ReadonlySet<string>,
+    isOther: (name: string) => boolean,
+  ): Holder[] | null {
     const except: Holder[] = [];
     const others = new Set([...holder.members].filter(isOther));
     const kept = new Set([...holder.members].filter((name) => wanted.has(name)));
@@ -180,7 +184,7 @@ export class GroupCover {
     return except;
   }
 
-  private reached({ kind, members }: Holder, left: ReadonlySet<string>): string[] {
+  private namesReached({ kind, members }: Holder, left: ReadonlySet<string>): string[] {
     const covered = [...left].filter((name) => members.has(name));
     return kind === 'everyone' ? covered.filter((name) => !this.unknown.has(name)) : covered;
   }
@@ -221,23 +225,23 @@ export class ImportedPrincipals {
   }
 
   /** The single user, or an additional group of these users. */
-  of(names: readonly string[]): Principal {
+  principalOf(names: readonly string[]): Principal {
     const [first, ...others] = names;
-    if (first !== undefined && others.length === 0) return this.user(first);
+    if (first !== undefined && others.length === 0) return this.userPrincipal(first);
     return getOrInsert(this.numbered, JSON.stringify([...names].sort()), () => ({
       type: 'group',
-      id: this.group(this.nextName(), names),
+      id: this.createGroup(this.nextName(), names),
     }));
   }
 
-  holder({ kind, name }: Holder): PolicyPrincipal {
+  toPrincipal({ kind, name }: Holder): PolicyPrincipal {
     if (name === null) return { type: 'everyone' };
-    if (kind === 'user') return this.user(name);
+    if (kind === 'user') return this.userPrincipal(name);
     const id = getOrInsert(this.ofList, name, () => {
       const isFree = !this.groups.some((group) => foldedName(group.name) === foldedName(name));
       const own = isFree && nameProblem(name) === null ? name : this.nextName();
       if (own !== name) this.renamed.set(name, own);
-      return this.group(
+      return this.createGroup(
         own,
         this.listed.filter(({ groups }) => groups.includes(name)).map((user) => user.name),
       );
@@ -245,14 +249,14 @@ export class ImportedPrincipals {
     return { type: 'group', id };
   }
 
-  user(name: string): Principal {
+  userPrincipal(name: string): Principal {
     const id = this.ids.get(name);
     return id === undefined ? { type: 'engine', name } : { type: 'user', id };
   }
 
-  private group(name: string, members: readonly string[]): number {
+  private createGroup(name: string, members: readonly string[]): number {
     const id = this.groups.length + 1;
-    const users = members.map((member) => this.user(member));
+    const users = members.map((member) => this.userPrincipal(member));
     this.groups.push({
       id,
       name,

@@ -92,15 +92,15 @@ export function importRules(
   for (const { access, names } of alike.values()) {
     for (const part of [...access.parts, access.inSystem]) rows.give(names, part);
     for (const { owners, privileges, isDenied } of access.queries) {
-      const onQueries = [{ resource: { queries: rows.principals.of(owners) }, privileges }];
+      const onQueries = [{ resource: { queries: rows.principals.principalOf(owners) }, privileges }];
       rows.give(names, isDenied ? { denies: onQueries } : { grants: onQueries });
     }
   }
   for (const { name, as, but } of actingUsers(document, listed, patterns)) {
     if (excludedOf(name, false).includes(null)) continue;
-    const actor = rows.principals.of([name]);
-    rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principals.of(as) }, ['IMPERSONATE']);
-    if (but.length > 0) rows.deny(actor, { as: rows.principals.of(but) }, ['IMPERSONATE']);
+    const actor = rows.principals.principalOf([name]);
+    rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principals.principalOf(as) }, ['IMPERSONATE']);
+    if (but.length > 0) rows.deny(actor, { as: rows.principals.principalOf(but) }, ['IMPERSONATE']);
   }
   const { grants, policies, unrestricted } = rows.written();
   const { users, groups, ofList, renamed } = rows.principals;
@@ -136,7 +136,7 @@ export function importRules(
     ];
     const catalogs = { named: new Map(nodes.map(schemasOf)), fresh: engine.fresh };
     const routines = new RoutineRights(rules, evaluator, patterns, settings.metadataCatalog, catalogs);
-    const ofRoutines = routines.over(user, data);
+    const ofRoutines = routines.rightsOf(user, data);
     const [onRoutines, notOnRoutines] = [ofRoutines.grants.filter(isIncluded), ofRoutines.denies.filter(isIncluded)];
     const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
     const calls = mayCallKillQuery(evaluator, user);
@@ -205,8 +205,12 @@ function outcomes(
   const { catalog, schema, table } = resource;
   const outcome =
     catalog !== undefined && schema !== undefined && table !== undefined
-      ? reader.table(user, { catalog, schema, table })
-      : reader.unnamed(user, { catalog: catalog ?? fresh, schema: schema ?? fresh, table: fresh }, levelOf(resource));
+      ? reader.tableOutcome(user, { catalog, schema, table })
+      : reader.unnamedOutcome(
+          user,
+          { catalog: catalog ?? fresh, schema: schema ?? fresh, table: fresh },
+          levelOf(resource),
+        );
   const isLeftOut = schema === undefined && unnamed.includes(catalog ?? null);
   const nodes = below.map((node) => outcomes(reader, user, node, fresh, unnamed));
   return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };

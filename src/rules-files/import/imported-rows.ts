@@ -1,12 +1,12 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import {
-  combined,
+  withSums,
   holderProblem,
   isOverData,
   isOverRoutines,
   type Privilege,
   PRIVILEGE_TERMS,
-  taken,
+  withTaken,
   withContained,
 } from '../../trino-rules/model/privilege.js';
 import {
@@ -98,7 +98,7 @@ export class ImportedRows {
     // `grants` comes first: where a group gets more than some of its members have, it adds denies, which `policies` then writes.
     const held = new HeldRights(this.given.values());
     const open = [...this.restricting.values()].flatMap(({ what, names }) => {
-      const pairs = this.applied({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
+      const pairs = this.coverOf({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
       return pairs.length === 0 ? [] : [{ what, names: new Set(pairs) }];
     });
     const grants = this.grants(held, open);
@@ -110,7 +110,7 @@ export class ImportedRows {
 
   /** @param open policies that cannot be applied to some pairs: the groups of such a pair get nothing that the policy takes */
   private grants(held: HeldRights, open: readonly Row<PolicyDetails>[]): SnapshotGrant[] {
-    const isHeld = this.reached();
+    const isHeld = this.reachedUsers();
     const rows = [...this.given.values()].sort((a, b) => depth(a.what.resource) - depth(b.what.resource));
     const merged = new Map<string, Omit<SnapshotGrant, 'id'>>();
     const add = (principal: PolicyPrincipal, { resource, privilege }: Given): void => {
@@ -133,33 +133,33 @@ export class ImportedRows {
         const those = new Map<string, Row<PolicyDetails>>();
         for (const name of denied) {
           const privileges = lacking(name);
-          const node = held.deniable(name, resource, privileges) ?? (this.cover.isPair.has(name) ? resource : null);
+          const node = held.denyNode(name, resource, privileges) ?? (this.cover.isPair.has(name) ? resource : null);
           if (node === null) return null;
           note(those, { kind: 'deny', resource: node, privileges }, [name]);
         }
         return [...those.values()];
       };
       const barred = open.flatMap((row) => (isTaken(what, row.what) ? [...row.names] : []));
-      const found = this.cover.ofGrant(
+      const found = this.cover.coverGrant(
         names,
         new Set(barred),
         (name) => lacking(name).length === 0,
-        (denied) => denies(denied)?.every((row) => this.applied(row, held).missed.length === 0) === true,
+        (denied) => denies(denied)?.every((row) => this.coverOf(row, held).missed.length === 0) === true,
       );
-      for (const holder of found.holders) add(this.principals.holder(holder), what);
+      for (const holder of found.holders) add(this.principals.toPrincipal(holder), what);
       for (const { what: deny, names: denied } of denies(found.denied) ?? []) {
         note(this.restricting, deny, [...denied]);
         if (deny.kind === 'deny')
-          for (const each of taken(deny.privileges))
+          for (const each of withTaken(deny.privileges))
             for (const name of denied) holdersOf(deny.resource, each).add(name);
       }
       return { what, names: new Set(found.left) };
     });
-    for (const { what, groups } of this.byName(left)) {
+    for (const { what, groups } of this.groupByAccess(left)) {
       const holders = isHeldByAll(what.privilege) ? groups : groups.flat().map((name) => [name]);
-      for (const names of holders) add(this.principals.of(names), what);
+      for (const names of holders) add(this.principals.principalOf(names), what);
     }
-    const together = [...merged.values()].map((grant) => ({ ...grant, privileges: combined(grant.privileges) }));
+    const together = [...merged.values()].map((grant) => ({ ...grant, privileges: withSums(grant.privileges) }));
     together.sort((a, b) => compareNodes(a.resource, b.resource));
     return byPrincipal([...together, ...this.alone]);
   }
@@ -172,35 +172,35 @@ export class ImportedRows {
       const known = getOrInsert(applied, JSON.stringify(rest), () => policy);
       if (known.kind !== 'deny' || policy.kind !== 'deny') return;
       const parts = [...known.privileges, ...policy.privileges].flatMap(partsOf);
-      applied.set(JSON.stringify(rest), { ...policy, privileges: combined(parts) });
+      applied.set(JSON.stringify(rest), { ...policy, privileges: withSums(parts) });
     };
     const rows = [...this.restricting.values()];
     const left = rows.map(({ what, names }) => {
-      const found = this.applied({ what, names }, held);
+      const found = this.coverOf({ what, names }, held);
       for (const name of found.missed) unrestricted.push({ name, resource: what.resource });
       for (const { holder, except } of found.applied) {
         const excepted = except
-          .map((each) => this.principals.holder(each))
+          .map((each) => this.principals.toPrincipal(each))
           .filter((holder) => holder.type !== 'everyone');
-        add({ ...what, principal: this.principals.holder(holder), except: excepted });
+        add({ ...what, principal: this.principals.toPrincipal(holder), except: excepted });
       }
       return { what, names: new Set(found.left) };
     });
-    for (const { what, groups } of this.byName(left))
-      for (const names of groups) add({ ...what, principal: this.principals.of(names), except: [] });
+    for (const { what, groups } of this.groupByAccess(left))
+      for (const names of groups) add({ ...what, principal: this.principals.principalOf(names), except: [] });
     return { policies: byPrincipal([...applied.values(), ...this.denied]), unrestricted };
   }
 
-  private applied({ what, names }: Row<PolicyDetails>, held: HeldRights): ReturnType<GroupCover['ofPolicy']> {
+  private coverOf({ what, names }: Row<PolicyDetails>, held: HeldRights): ReturnType<GroupCover['coverPolicy']> {
     const isSpared = (name: string): boolean =>
       !this.cover.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
     // Access to `system` comes with any other access, so it is denied to everyone.
     const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
-    return this.cover.ofPolicy(names, isSpared, (name) => held.losesOnlyYielding(name, what), isForAll);
+    return this.cover.coverPolicy(names, isSpared, (name) => held.losesOnlyYielding(name, what), isForAll);
   }
 
   /** By node and privilege, the users for whom a grant changes nothing: they have the privilege there, or a deny takes it. */
-  private reached(): Map<string, Set<string>> {
+  private reachedUsers(): Map<string, Set<string>> {
     const found = new Map<string, Set<string>>();
     const add = (node: Node, privileges: Iterable<Privilege>, names: ReadonlySet<string>): void => {
       for (const privilege of privileges) {
@@ -216,12 +216,12 @@ export class ImportedRows {
       for (const schema of OPEN_SYSTEM_SCHEMAS) add({ catalog: SYSTEM, schema }, ['SELECT'], names);
     }
     for (const { what, names } of this.restricting.values())
-      if (what.kind === 'deny') add(what.resource, taken(what.privileges), names);
+      if (what.kind === 'deny') add(what.resource, withTaken(what.privileges), names);
     return found;
   }
 
   /** Divides the users of each row into groups: all together if the same users have rows on several nodes, otherwise by equal access. */
-  private byName<T extends { resource: Node }>(rows: readonly Row<T>[]): { what: T; groups: string[][] }[] {
+  private groupByAccess<T extends { resource: Node }>(rows: readonly Row<T>[]): { what: T; groups: string[][] }[] {
     const place = (name: string): number => this.places.get(name) ?? 0;
     const ordered = rows.map(({ what, names }) => ({ what, users: [...names].sort((a, b) => place(a) - place(b)) }));
     const nodes = new Map<string, Set<string>>();
@@ -276,9 +276,9 @@ class HeldRights {
   }
 
   /** The node of a deny that takes nothing else from the user: the catalog if the user has nothing in it; null: every deny takes more. */
-  deniable(name: string, resource: Node, privileges: Privilege[]): Node | null {
+  denyNode(name: string, resource: Node, privileges: Privilege[]): Node | null {
     const { catalog } = resource;
-    const held = this.of(name);
+    const held = this.heldBy(name);
     // Any access includes reading in `system`.
     if (catalog === SYSTEM) return held.length === 0 ? resource : null;
     if (catalog !== undefined && isInTree(resource) && held.every((each) => !isInCatalog(each.resource, catalog)))
@@ -292,7 +292,7 @@ class HeldRights {
     const { catalog } = resource;
     // Two masks of one column contradict each other even without a grant.
     if (policy.kind === 'column_mask' && isListed) return true;
-    const held = this.of(name);
+    const held = this.heldBy(name);
     if (catalog === SYSTEM) return held.length > 0;
     if (policy.kind === 'deny') return held.some((each) => isHarmed(each, policy));
     return held.some((each) => catalog === undefined || isInCatalog(each.resource, catalog));
@@ -301,10 +301,10 @@ class HeldRights {
   /** Whether a user loses by a deny only rights that yield to it. Another group of that user may then give the denied access. */
   losesOnlyYielding(name: string, policy: PolicyDetails): boolean {
     if (policy.kind !== 'deny' || policy.resource.catalog === SYSTEM) return false;
-    return !this.of(name).some((each) => isTaken(each, policy));
+    return !this.heldBy(name).some((each) => isTaken(each, policy));
   }
 
-  private of(name: string): readonly Given[] {
+  private heldBy(name: string): readonly Given[] {
     return this.byName.get(name) ?? [];
   }
 }
@@ -318,7 +318,7 @@ function isInCatalog({ catalog, engine, queries, as }: Node, name: string): bool
 function isTaken({ resource, privilege }: Given, policy: PolicyDetails): boolean {
   if (!covers(resource, policy.resource) && !covers(policy.resource, resource)) return false;
   if (policy.kind !== 'deny') return true;
-  const lost = taken(policy.privileges);
+  const lost = withTaken(policy.privileges);
   return [...withContained([privilege])].some((each) => lost.has(each));
 }
 

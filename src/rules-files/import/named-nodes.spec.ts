@@ -1,5 +1,5 @@
 import { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { anyPatterns } from '../foreign/audiences.js';
+import { foreignPatterns } from '../foreign/audiences.js';
 import { leftOut } from './named-nodes.js';
 
 describe('the names that a pattern leaves out of all', () => {
@@ -15,7 +15,7 @@ describe('the names that a pattern leaves out of all', () => {
     ['a.*', null],
     ['a|b', null],
   ])('are few, or the pattern is about some names alone: %s', (text, names) => {
-    const found = leftOut(text, anyPatterns(new WorkBudget(Infinity)));
+    const found = leftOut(text, foreignPatterns(new WorkBudget(Infinity)));
     expect(found && [...found].sort()).toEqual(names);
   });
 });

@@ -31,7 +31,7 @@ export function namedNodes(
 ): NamedNode[] {
   const { functions, procedures, patterns, rules } = engine;
   const ofSettings = [...settings.writableCatalogs, ...settings.readableCatalogs];
-  patterns.take(ofSettings);
+  patterns.markSpelled(ofSettings);
   const known = new KnownNames(listing, rules, patterns);
   // Names of the engine's sets include witnesses of open patterns, which are not named by rules.
   const spelled = known.spelled();
@@ -85,7 +85,7 @@ class KnownNames {
   ) {
     for (const { catalog, schema, table } of listing) {
       if ([catalog, schema, table].some((name) => name !== undefined && resourceNameProblem(name) !== null)) continue;
-      patterns.take([catalog, schema, table].filter((name) => name !== undefined));
+      patterns.markSpelled([catalog, schema, table].filter((name) => name !== undefined));
       const known = getOrInsert(this.byCatalog, catalog, () => new Map<string, Set<string>>());
       if (schema === undefined) continue;
       const inSchema = getOrInsert(known, schema, () => new Set<string>());
@@ -103,14 +103,14 @@ class KnownNames {
   }
 
   catalogs(): Iterable<string> {
-    return [...this.byCatalog.keys(), ...this.leftOut(this.rules, 'catalog')];
+    return [...this.byCatalog.keys(), ...this.excludedNames(this.rules, 'catalog')];
   }
 
   schemas(catalog: string): Iterable<string> {
     const about = this.rules.filter((rule) => this.patterns.matches(rule.catalog, catalog));
     const isNeeded = about.some(({ schema, name }) => !(isAny(schema) && isAny(name)));
     const listed = isNeeded ? this.byCatalog.get(catalog)?.keys() : undefined;
-    return [...(listed ?? []), ...this.leftOut(about, 'schema')];
+    return [...(listed ?? []), ...this.excludedNames(about, 'schema')];
   }
 
   tables(catalog: string, schema: string): Iterable<string> {
@@ -119,10 +119,10 @@ class KnownNames {
       (rule) => patterns.matches(rule.catalog, catalog) && patterns.matches(rule.schema, schema),
     );
     const listed = about.every(({ name }) => isAny(name)) ? undefined : this.byCatalog.get(catalog)?.get(schema);
-    return [...(listed ?? []), ...this.leftOut(about, 'name')];
+    return [...(listed ?? []), ...this.excludedNames(about, 'name')];
   }
 
-  private leftOut(rules: readonly NamedRule[], level: keyof NamedRule): string[] {
+  private excludedNames(rules: readonly NamedRule[], level: keyof NamedRule): string[] {
     return [...new Set(rules.map((rule) => rule[level]))].flatMap((text) => [...(leftOut(text, this.patterns) ?? [])]);
   }
 }

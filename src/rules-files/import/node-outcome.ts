@@ -12,13 +12,13 @@ import { conjuncts } from '../../trino-rules/engine/schema-tables.js';
 import { Evaluator, INFORMATION_SCHEMA, type TableName } from '../../trino-rules/engine/evaluator.js';
 import type { Level, Node } from '../../trino-rules/model/node.js';
 import {
-  combined,
+  withSums,
   type Privilege,
   PRIVILEGE_TERMS,
   PRIVILEGES,
   privilegesOn,
   type PrivilegeTerms,
-  taken,
+  withTaken,
 } from '../../trino-rules/model/privilege.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { withoutParentheses } from '../foreign/foreign-document.js';
@@ -54,7 +54,7 @@ export class OutcomeReader {
     this.evaluator = new Evaluator(rules, patterns);
   }
 
-  table(user: string, table: TableName): NodeOutcome {
+  tableOutcome(user: string, table: TableName): NodeOutcome {
     const index = this.evaluator.tableRule(user, table);
     const rule = index === null ? undefined : this.rules.tables[index];
     this.patterns.budget.spend(STEPS_PER_RULE * (index ?? this.rules.tables.length));
@@ -72,16 +72,16 @@ export class OutcomeReader {
    * @param node with fresh names at the levels that are not named
    * @param named the deepest level that is a name of the file; null: none
    */
-  unnamed(user: string, node: TableName, named: Level | null): NodeOutcome {
+  unnamedOutcome(user: string, node: TableName, named: Level | null): NodeOutcome {
     const inTables = this.unnamedTables(user, node, named);
     const ownsSchemas = this.evaluator.ownsSchema(user, node) && (named !== null || this.ownsEverySchema(user));
     const had = [...inTables.privileges, ...(ownsSchemas ? (['SCHEMA_OWNERSHIP'] as const) : [])];
-    const privileges = named === null ? this.inEveryCatalog(user, node.catalog, had) : had;
+    const privileges = named === null ? this.rightsInAllCatalogs(user, node.catalog, had) : had;
     return privileges.length === 0 ? NO_OUTCOME : { ...inTables, privileges: new Set<Privilege>(privileges) };
   }
 
   private unnamedTables(user: string, node: TableName, named: Level | null): NodeOutcome {
-    const outcome = this.table(user, node);
+    const outcome = this.tableOutcome(user, node);
     const deciding = this.evaluator.tableRule(user, node);
     const rules = deciding === null ? [] : this.rules.tables.slice(0, deciding + 1);
     const last = rules.at(-1);
@@ -105,12 +105,13 @@ export class OutcomeReader {
     const language = this.patterns.language(rule.table);
     if (language.kind !== 'open' || language.companions === null || rule.privileges.length > 0) return false;
     const { bases } = language.companions;
-    const outcomes = bases === null ? [outcome] : [...bases].map((table) => this.table(user, { ...node, table }));
+    const outcomes =
+      bases === null ? [outcome] : [...bases].map((table) => this.tableOutcome(user, { ...node, table }));
     return outcomes.every(isReadingRestricted);
   }
 
   /** Privileges that the catalog rules allow in any catalog that the file does not spell out. */
-  private inEveryCatalog(user: string, fresh: string, privileges: readonly Privilege[]): Privilege[] {
+  private rightsInAllCatalogs(user: string, fresh: string, privileges: readonly Privilege[]): Privilege[] {
     const about = this.rules.catalogs.filter((rule) => this.patterns.matches(rule.user, user));
     const deciding = about.findIndex(({ catalog }) => this.patterns.matches(catalog, fresh));
     const modes = about
@@ -244,7 +245,7 @@ function narrowed({ resource, outcome, below }: OutcomeNode): OutcomeNode {
     );
   const privileges = new Set([...outcome.privileges].filter((privilege) => !lacks(privilege)));
   const lost = [...outcome.privileges].filter((privilege) => !privileges.has(privilege));
-  for (const privilege of taken(lost)) privileges.delete(privilege);
+  for (const privilege of withTaken(lost)) privileges.delete(privilege);
   return { resource, outcome: privileges.size === 0 ? NO_OUTCOME : { ...outcome, privileges }, below: nodes };
 }
 
@@ -284,11 +285,11 @@ function state({ resource, outcome, below }: OutcomeNode, inherited: NodeOutcome
     const { yieldsToRestrictions, ownsSchemas } = PRIVILEGE_TERMS[privilege];
     return !(yieldsToRestrictions && (isRestricted || (ownsSchemas && isRestrictedBelow)));
   });
-  if (more.length > 0) access.grants.push({ resource, privileges: combined(more) });
+  if (more.length > 0) access.grants.push({ resource, privileges: withSums(more) });
   // Only a deny of SELECT closes the companions of a table to which nothing is given.
   const isClosed = resource.table !== undefined && privileges.size === 0 && !less.includes('SELECT');
   const denied: Privilege[] = isClosed ? ['SELECT', ...less] : less;
-  if (less.length > 0) access.denies.push({ resource, privileges: combined(denied) });
+  if (less.length > 0) access.denies.push({ resource, privileges: withSums(denied) });
   for (const expression of outcome.filters)
     if (!inherited.filters.has(expression)) access.filters.push({ resource, expression });
   for (const column of outcome.hidden)

@@ -4,9 +4,9 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
-import { anyPatterns, type ListedUser, ListedUsers } from '../foreign/audiences.js';
+import { foreignPatterns, type ListedUser, ListedUsers } from '../foreign/audiences.js';
 import { withComparableFilters } from '../foreign/foreign-document.js';
-import { ofUsers } from '../foreign/foreign-diff.js';
+import { differencesOfUsers } from '../foreign/foreign-diff.js';
 import { DifferenceFindings } from './difference-findings.js';
 import {
   findingsOfEntry,
@@ -52,13 +52,13 @@ export function provenImport(
   // Users who may not execute queries get nothing that statements use.
   const silent = [...letIn].filter((name) => !evaluator.mayWithQueries(name, 'execute'));
   const judged = new Set([...letIn].filter((name) => !silent.includes(name)));
-  const { joiners, uncompared } = joinersOf(rules, listed.users, anyPatterns(budget), extra);
+  const { joiners, uncompared } = joinersOf(rules, listed.users, foreignPatterns(budget), extra);
   const isJoiner = new Set(joiners.map(({ name }) => name));
   const leavers = new Set(joiners.filter(({ knownAs }) => knownAs !== undefined).map(({ name }) => name));
-  const excluded: Exclusion[] = [...strangers, ...(letsJoinersIn(rules, anyPatterns(budget)) ? [] : isJoiner)].map(
+  const excluded: Exclusion[] = [...strangers, ...(letsJoinersIn(rules, foreignPatterns(budget)) ? [] : isJoiner)].map(
     (user) => ({ user, catalog: null }),
   );
-  const everybody = new ListedUsers([...users, ...joiners], anyPatterns(budget));
+  const everybody = new ListedUsers([...users, ...joiners], foreignPatterns(budget));
   const isAsked = new Set(everybody.users.map(({ name }) => name));
   const ofAll = listedRules(rules, everybody);
   // Only programs of the list impersonate others.
@@ -72,11 +72,11 @@ export function provenImport(
     !(fact.about === 'impersonation' && isJoiner.has(fact.newUser)) &&
     !(fact.about === 'queries' && isJoiner.has(fact.owner ?? ''));
   for (;;) {
-    const made = importRules(forAll, known, joiners, anyPatterns(budget), defaults, excluded, listing);
+    const made = importRules(forAll, known, joiners, foreignPatterns(budget), defaults, excluded, listing);
     const { snapshot } = made;
     const after = compile(made.withJoiners).document;
-    const access = diffAccess(before, withComparableFilters(after), budget, anyPatterns(budget));
-    const gained = ofUsers(access.gained.filter(isOverKnown), isAsked);
+    const access = diffAccess(before, withComparableFilters(after), budget, foreignPatterns(budget));
+    const gained = differencesOfUsers(access.gained.filter(isOverKnown), isAsked);
     const basic = gained.filter(isBasic);
     const more = gained.filter((each) => !isBasic(each));
     const tooMuch = tooMuchGiven(made, more, leavers);
@@ -87,33 +87,36 @@ export function provenImport(
       continue;
     }
     const further = extraJoiners(snapshot, joiners, made.ofList, extra);
-    if (joinersOf(rules, listed.users, anyPatterns(budget), further).joiners.length > joiners.length)
+    if (joinersOf(rules, listed.users, foreignPatterns(budget), further).joiners.length > joiners.length)
       return provenImport(file, users, defaults, budget, listing, further);
-    const evaluatorOfAll = new Evaluator(forAll.document, anyPatterns(budget));
-    const reported = new DifferenceFindings(file, forAll, evaluatorOfAll, anyPatterns(budget), known);
-    const next = new Evaluator(after, anyPatterns(budget));
-    const lost = reported.ofEffect(ofUsers(access.lost.filter(isOverKnown), isAsked), next);
-    const ofListed = ofUsers(lost, new Set(names));
+    const evaluatorOfAll = new Evaluator(forAll.document, foreignPatterns(budget));
+    const reported = new DifferenceFindings(file, forAll, evaluatorOfAll, foreignPatterns(budget), known);
+    const next = new Evaluator(after, foreignPatterns(budget));
+    const lost = reported.withEffect(differencesOfUsers(access.lost.filter(isOverKnown), isAsked), next);
+    const ofListed = differencesOfUsers(lost, new Set(names));
     const others = ofListed.filter((each) => !isNotUsedByStatements(each));
     const losing = new Set(others.flatMap(({ people }) => people));
-    const lostByListed = [...ofUsers(others, judged), ...ofUsers(ofListed.filter(isNotUsedByStatements), letIn)];
+    const lostByListed = [
+      ...differencesOfUsers(others, judged),
+      ...differencesOfUsers(ofListed.filter(isNotUsedByStatements), letIn),
+    ];
     const isLosing = (user: string): boolean => losing.has(user);
     const findings = [
       ...given.findings,
       ...programs,
       ...ungrantableRights(rules, listed),
-      ...findingsOfList(rules, users, defaults.settings.serviceAccounts, anyPatterns(budget)),
+      ...findingsOfList(rules, users, defaults.settings.serviceAccounts, foreignPatterns(budget)),
       ...findingsOfEntry(file, names, strangers.filter(isLosing), silent.filter(isLosing)),
-      ...reported.lost(lostByListed, snapshot, listing.length > 0),
-      ...reported.ofProperties('import-basic-access', ofUsers(basic, new Set(names))),
+      ...reported.lostFindings(lostByListed, snapshot, listing.length > 0),
+      ...reported.propertyFindings('import-basic-access', differencesOfUsers(basic, new Set(names))),
       ...[...made.renamed].map(([group, name]) => {
         const members = users.filter(({ groups }) => groups.includes(group)).map((user) => user.name);
         const why = 'another group has its name in another case, or no group can have it';
         return importFinding('import-group-renamed', members, [`${group} as ${name}`], why, { rule: null, at });
       }),
-      ...reported.ofJoiners(lost, joiners),
+      ...reported.joinerFindings(lost, joiners),
       ...pairFindings(uncompared, at),
-      ...reported.ofLeavers(ofUsers(more, leavers), joiners),
+      ...reported.leaverFindings(differencesOfUsers(more, leavers), joiners),
     ];
     return { snapshot, findings: findings.sort(compareFindings) };
   }

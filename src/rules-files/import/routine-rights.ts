@@ -57,7 +57,7 @@ export class RoutineRights {
    * Each right on the widest node where the user has it, with denies for exceptions below.
    * @param data the user's access to data: where it is restricted, rights to routines have no effect
    */
-  over(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
+  rightsOf(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
     const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
       [...denies, ...filters, ...hidden, ...masks].map(({ resource }) => resource).filter(isInTree),
     );
@@ -78,7 +78,7 @@ export class RoutineRights {
       ['CALL_PROCEDURE', procedures.map((rule) => routineRule(rule, rule.procedure))],
     ];
     for (const [privilege, rules] of rights)
-      for (const { given, but } of this.widest({}, rules, { may, isRestricted })) {
+      for (const { given, but } of this.widestNodes({}, rules, { may, isRestricted })) {
         if (![given, ...but].every((node) => privilegesOn(node).includes(privilege))) continue;
         granted.push([given, privilege]);
         for (const node of but) denied.push([node, privilege]);
@@ -87,12 +87,12 @@ export class RoutineRights {
   }
 
   /** The widest nodes, at or below a node, on which rules give the right except for some named nodes. */
-  private *widest(
+  private *widestNodes(
     node: Node,
     rules: readonly RoutineRule[],
     user: UserCatalogs,
   ): Iterable<{ given: Node; but: readonly Node[] }> {
-    const but = this.isOpen(node) && user.may(node) ? this.exceptions(node, rules, user) : null;
+    const but = this.isOpen(node) && user.may(node) ? this.exceptionsAt(node, rules, user) : null;
     if (but !== null && !but.includes(node)) {
       yield { given: node, but };
       return;
@@ -103,11 +103,12 @@ export class RoutineRights {
     const { named } = this.catalogs;
     const known = level === 'catalog' ? named.keys() : level === 'schema' ? named.get(node.catalog ?? '') : [];
     for (const name of known ?? []) spelled.add(name);
-    for (const [below, about] of this.below(node, level, spelled, rules)) yield* this.widest(below, about, user);
+    for (const [below, about] of this.childrenOf(node, level, spelled, rules))
+      yield* this.widestNodes(below, about, user);
   }
 
   /** Nodes below a node that need a deny, or the node itself if rules give nothing there; null: denies cannot express the rules. */
-  private exceptions(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Node[] | null {
+  private exceptionsAt(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Node[] | null {
     const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
     const isApart = (rule: RoutineRule): boolean =>
       this.isAbout(rule, (catalog) => !this.isOpen({ catalog }) || user.isRestricted(catalog));
@@ -122,9 +123,9 @@ export class RoutineRights {
     const isOfNames = languages.every(({ kind }) => kind === 'names');
     if (!isOfNames || [...names].some((name) => resourceNameProblem(name) !== null)) return null;
     const denied: Node[] = [];
-    for (const [below, those] of this.below(node, level, names, rules)) {
+    for (const [below, those] of this.childrenOf(node, level, names, rules)) {
       if (!this.isOpen(below) || !user.may(below)) continue;
-      const found = this.exceptions(below, those, user);
+      const found = this.exceptionsAt(below, those, user);
       if (found === null) return null;
       denied.push(...found);
     }
@@ -132,7 +133,7 @@ export class RoutineRights {
   }
 
   /** The children of a node with these names, each with the rules that match it. */
-  private *below(
+  private *childrenOf(
     node: Node,
     level: Level,
     names: ReadonlySet<string>,

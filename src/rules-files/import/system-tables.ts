@@ -39,10 +39,10 @@ export function systemTables(
   { tables, schemaNames, fresh }: Pick<EngineSets, 'tables' | 'fresh'> & { schemaNames: Iterable<string> },
 ): InSystem {
   const readsUnnamed = (schema: string, named: Level): boolean =>
-    !isReadingRestricted(reader.unnamed(user, { catalog: SYSTEM, schema, table: fresh }, named));
+    !isReadingRestricted(reader.unnamedOutcome(user, { catalog: SYSTEM, schema, table: fresh }, named));
   const tablesOf = (schema: string, isRead: boolean): string[] =>
     [...tables.branch([SYSTEM, schema]).names()].filter(
-      (table) => isReadingRestricted(reader.table(user, { catalog: SYSTEM, schema, table })) !== isRead,
+      (table) => isReadingRestricted(reader.tableOutcome(user, { catalog: SYSTEM, schema, table })) !== isRead,
     );
   const isNamed = (schema: string, table: string): boolean =>
     SYSTEM_SCHEMAS.includes(schema) && resourceNameProblem(table) === null;

@@ -3,7 +3,7 @@ import { codePoints, DOT, LAST_CODE_POINT } from '../../trino-rules/document/cha
 import type { JavaPiece, Pattern } from '../../trino-rules/document/pattern.js';
 import {
   ASCII_PROPERTIES,
-  bothCases,
+  withBothCases,
   CONTROLS,
   isSurrogate,
   NotJudged,
@@ -42,7 +42,7 @@ export type JavaPatternReading =
 export function readJavaPattern(text: string): JavaPatternReading {
   try {
     const reader = new JavaPatternReader(text);
-    const options = reader.whole();
+    const options = reader.wholePattern();
     const { groups, differences } = reader;
     let pattern: Pattern | null | undefined;
     return {
@@ -86,7 +86,7 @@ class JavaPatternReader {
     if (/(?<!\\)(?:\\\\)*\\Q/.test(text)) this.noteDifference('read-differently', '\\Q…\\E');
   }
 
-  whole(): JavaPiece[][] {
+  wholePattern(): JavaPiece[][] {
     const options = this.alternatives(0, true);
     if (this.sign === ')') this.refuse('a closing parenthesis without an opening one');
     return options;
@@ -98,7 +98,7 @@ class JavaPatternReader {
     return token;
   }
 
-  private ended(): boolean {
+  private isAtEnd(): boolean {
     return this.token.kind === 'end';
   }
 
@@ -113,7 +113,7 @@ class JavaPatternReader {
     return token;
   }
 
-  private takes(sign: string): boolean {
+  private takeIf(sign: string): boolean {
     if (this.sign !== sign) return false;
     this.next++;
     return true;
@@ -123,7 +123,7 @@ class JavaPatternReader {
     throw new Refused(reason, at);
   }
 
-  private leave(construct: string, at: number): never {
+  private notJudged(construct: string, at: number): never {
     throw new NotJudged(construct, at);
   }
 
@@ -133,21 +133,21 @@ class JavaPatternReader {
 
   /** @param isAtStart whether it is the first in the whole pattern */
   private alternatives(depth: number, isAtStart: boolean): JavaPiece[][] {
-    if (depth > MAX_DEPTH) this.leave('deep nesting', this.token.at);
+    if (depth > MAX_DEPTH) this.notJudged('deep nesting', this.token.at);
     const options = [this.sequence(depth, isAtStart)];
-    while (this.takes('|')) options.push(this.sequence(depth, isAtStart));
+    while (this.takeIf('|')) options.push(this.sequence(depth, isAtStart));
     return options;
   }
 
   private sequence(depth: number, isAtStart: boolean): JavaPiece[] {
     const pieces: JavaPiece[] = [];
     for (;;) {
-      if (this.ended() || this.sign === '|' || this.sign === ')') return pieces;
+      if (this.isAtEnd() || this.sign === '|' || this.sign === ')') return pieces;
       const isFirst = isAtStart && pieces.length === 0;
       const carets = this.carets;
       const piece = this.sign === '(' ? this.group(depth, isFirst) : this.atom(depth, isFirst);
       if (piece === null) continue;
-      const whole = this.repeated(piece, this.carets > carets);
+      const whole = this.withRepetition(piece, this.carets > carets);
       if (whole === NOTHING) continue;
       const last = pieces.at(-1);
       if (whole.kind === 'literal' && last?.kind === 'literal') last.text += whole.text;
@@ -162,9 +162,9 @@ class JavaPatternReader {
     if (sign === '{') return NOTHING;
     if (sign === '[') return { kind: 'set', characters: this.class() };
     if (sign === '^' || sign === '$') return this.anchor(sign, depth, isFirst);
-    if (this.takes('.')) return { kind: 'set', characters: this.flags.dotAll ? CharSet.all(LAST_CODE_POINT) : DOT };
+    if (this.takeIf('.')) return { kind: 'set', characters: this.flags.dotAll ? CharSet.all(LAST_CODE_POINT) : DOT };
     if (this.token.kind !== 'escape') return this.literal(this.take().character);
-    const escaped = this.escaped();
+    const escaped = this.escapeSequence();
     return typeof escaped === 'string' ? this.literal(escaped) : { kind: 'set', characters: escaped };
   }
 
@@ -172,23 +172,23 @@ class JavaPatternReader {
     const { at } = this.take();
     if (sign === '^') {
       this.carets++;
-      return isFirst ? NOTHING : this.leave('^ behind the start', at);
+      return isFirst ? NOTHING : this.notJudged('^ behind the start', at);
     }
-    return depth === 0 && (this.ended() || this.sign === '|') ? NOTHING : { kind: 'end' };
+    return depth === 0 && (this.isAtEnd() || this.sign === '|') ? NOTHING : { kind: 'end' };
   }
 
   private literal(text: string): JavaPiece {
     const code = text.codePointAt(0) ?? 0;
-    const characters = this.cased(codePoints([code, code]));
+    const characters = this.withCase(codePoints([code, code]));
     return characters.size === 1 ? { kind: 'literal', text } : { kind: 'set', characters };
   }
 
-  private cased(characters: CharSet): CharSet {
-    return this.flags.ignoresCase ? bothCases(characters) : characters;
+  private withCase(characters: CharSet): CharSet {
+    return this.flags.ignoresCase ? withBothCases(characters) : characters;
   }
 
   /** One escape sequence: its character, or its set. */
-  private escaped(): string | CharSet {
+  private escapeSequence(): string | CharSet {
     const { character: letter, at } = this.take();
     if (letter === '') return this.refuse('a backslash stands at the end', at);
     const known = CONTROLS[letter] ?? PREDEFINED[letter];
@@ -197,40 +197,40 @@ class JavaPatternReader {
     if (letter === 'p' || letter === 'P') return this.property(letter, at);
     if (letter === 'k') this.reference(at);
     if (!/^[A-Za-z0-9]$/.test(letter)) return letter;
-    if (/^[0-9acehvABGHNRVXZbz]$/.test(letter)) this.leave(`\\${letter}`, at);
+    if (/^[0-9acehvABGHNRVXZbz]$/.test(letter)) this.notJudged(`\\${letter}`, at);
     return this.refuse(`\\${letter} is no escape sequence`, at);
   }
 
   private hexadecimal(letter: 'x' | 'u', at: number): string {
-    if (letter === 'x' && this.sign === '{') this.leave('\\x{…}', at);
+    if (letter === 'x' && this.sign === '{') this.notJudged('\\x{…}', at);
     const length = letter === 'x' ? 2 : 4;
     let digits = '';
     while (digits.length < length && /^[0-9a-fA-F]$/.test(this.sign)) digits += this.take().character;
     if (digits.length < length) this.refuse(`\\${letter} needs ${length} hexadecimal digits`, at);
     const code = parseInt(digits, 16);
-    return isSurrogate(code) ? this.leave(`\\u${digits}`, at) : String.fromCodePoint(code);
+    return isSurrogate(code) ? this.notJudged(`\\u${digits}`, at) : String.fromCodePoint(code);
   }
 
   /** Behind `\p`: one letter, or a name in braces. */
   private property(letter: string, at: number): CharSet {
     this.noteDifference('read-differently', `\\${letter}`);
-    if (this.ended()) this.refuse('a property needs a name', at);
+    if (this.isAtEnd()) this.refuse('a property needs a name', at);
     let name = this.take().character;
     if (name === '{') {
       for (name = ''; this.sign !== '}'; name += this.take().character)
-        if (this.ended()) this.refuse('the name of a property is not closed by }', at);
+        if (this.isAtEnd()) this.refuse('the name of a property is not closed by }', at);
       this.next++;
     }
     const property = ASCII_PROPERTIES.get(name);
-    if (property === undefined) return this.leave(`\\${letter}{${name}}`, at);
-    const characters = name === 'Lower' || name === 'Upper' ? this.cased(property) : property;
+    if (property === undefined) return this.notJudged(`\\${letter}{${name}}`, at);
+    const characters = name === 'Lower' || name === 'Upper' ? this.withCase(property) : property;
     return letter === 'P' ? characters.negate() : characters;
   }
 
   private reference(at: number): never {
-    const name = this.takes('<') ? this.groupName(at) : this.refuse('\\k needs the name of a group in <>', at);
+    const name = this.takeIf('<') ? this.groupName(at) : this.refuse('\\k needs the name of a group in <>', at);
     if (!this.names.has(name)) this.refuse(`there is no group ${name} for \\k`, at);
-    return this.leave('\\k', at);
+    return this.notJudged('\\k', at);
   }
 
   /** Reads the name of a group and its closing `>`. */
@@ -238,7 +238,7 @@ class JavaPatternReader {
     let name = '';
     while (/^[a-zA-Z0-9]$/.test(this.sign)) name += this.take().character;
     if (!/^[a-zA-Z]/.test(name)) this.refuse('the name of a group begins with a letter', at);
-    if (!this.takes('>')) this.refuse('the name of a group is not closed by >', at);
+    if (!this.takeIf('>')) this.refuse('the name of a group is not closed by >', at);
     return name;
   }
 
@@ -247,19 +247,19 @@ class JavaPatternReader {
     const { at } = this.take();
     const { flags } = this;
     let ahead: boolean | null = null;
-    if (!this.takes('?')) this.groups++;
-    else if (this.takes('=')) ahead = true;
-    else if (this.takes('!')) ahead = false;
-    else if (this.sign === '>') this.leave('(?>…)', at);
-    else if (this.takes('<')) {
-      if (this.sign === '=' || this.sign === '!') this.leave(`(?<${this.sign}…)`, at);
+    if (!this.takeIf('?')) this.groups++;
+    else if (this.takeIf('=')) ahead = true;
+    else if (this.takeIf('!')) ahead = false;
+    else if (this.sign === '>') this.notJudged('(?>…)', at);
+    else if (this.takeIf('<')) {
+      if (this.sign === '=' || this.sign === '!') this.notJudged(`(?<${this.sign}…)`, at);
       const name = this.groupName(at);
       if (this.names.has(name)) this.refuse(`the group ${name} is already there`, at);
       this.names.add(name);
       this.groups++;
-    } else if (!this.takes(':') && !this.readFlags(at)) return null;
+    } else if (!this.takeIf(':') && !this.readFlags(at)) return null;
     const options = this.alternatives(depth + 1, isFirst && ahead === null);
-    if (!this.takes(')')) this.refuse('a group is not closed', at);
+    if (!this.takeIf(')')) this.refuse('a group is not closed', at);
     this.flags = flags;
     if (ahead !== null) return { kind: 'ahead', isNegative: !ahead, options };
     return options.length === 1 && options[0]?.length === 0 ? NOTHING : { kind: 'choice', options };
@@ -273,21 +273,21 @@ class JavaPatternReader {
       if (this.sign === 'i') this.flags = { ...this.flags, ignoresCase: isOn };
       else if (this.sign === 's') this.flags = { ...this.flags, dotAll: isOn };
       else if (this.sign === '-' && isOn) isOn = false;
-      else if ('dmucxU'.includes(this.sign)) this.leave(`${written}${this.sign}`, at);
+      else if ('dmucxU'.includes(this.sign)) this.notJudged(`${written}${this.sign}`, at);
       else this.refuse(`${written}${this.sign} is no group that Java knows`, at);
     }
-    const isGroup = this.takes(':');
-    if (!isGroup && !this.takes(')')) this.refuse(`${written}${this.sign} is no group that Java knows`, at);
+    const isGroup = this.takeIf(':');
+    if (!isGroup && !this.takeIf(')')) this.refuse(`${written}${this.sign} is no group that Java knows`, at);
     this.noteDifference('refused-by-javascript', `${written}${isGroup ? ':' : ')'}`);
     return isGroup;
   }
 
-  private repeated(piece: JavaPiece, hasCaret: boolean): JavaPiece {
+  private withRepetition(piece: JavaPiece, hasCaret: boolean): JavaPiece {
     const repetition = this.repetition();
     if (repetition === null) return piece;
     const [min, max] = repetition;
     // Only the first repetition begins at the start of the name.
-    if (hasCaret && piece !== NOTHING && max > 1) this.leave('a repeated ^', this.token.at);
+    if (hasCaret && piece !== NOTHING && max > 1) this.notJudged('a repeated ^', this.token.at);
     if (piece === NOTHING) return NOTHING;
     if (piece.kind === 'set' && piece.characters === DOT && min === 0 && max === Infinity) return { kind: 'rest' };
     return { kind: 'repeated', piece, min, max };
@@ -301,7 +301,7 @@ class JavaPatternReader {
     this.next++;
     const count: [number, number] = sign === '{' ? this.count(at) : [sign === '+' ? 1 : 0, sign === '?' ? 1 : Infinity];
     // Reluctant repetition matches the same whole names.
-    if (!this.takes('?') && this.sign === '+') this.leave(`${sign}+`, at);
+    if (!this.takeIf('?') && this.sign === '+') this.notJudged(`${sign}+`, at);
     return count;
   }
 
@@ -314,8 +314,8 @@ class JavaPatternReader {
     };
     const least = number();
     if (least === '') this.refuse('{ begins a count, such as {2,3}; a brace itself is [{]', at);
-    const most = !this.takes(',') ? least : this.sign === '}' ? 'Infinity' : number();
-    if (most === '' || !this.takes('}')) this.refuse('a count is not closed', at);
+    const most = !this.takeIf(',') ? least : this.sign === '}' ? 'Infinity' : number();
+    if (most === '' || !this.takeIf('}')) this.refuse('a count is not closed', at);
     const [min, max] = [Number(least), Number(most)];
     if (min > MAX_COUNT || (max !== Infinity && max > MAX_COUNT) || max < min)
       this.refuse('a count is out of range', at);
@@ -325,11 +325,11 @@ class JavaPatternReader {
   /** Reads a class from `[` to its closing bracket. */
   private class(): CharSet {
     const { at } = this.take();
-    const isNegated = this.takes('^');
+    const isNegated = this.takeIf('^');
     if (this.sign === ']') this.noteDifference('read-differently', isNegated ? '[^]…]' : '[]…]');
     let characters = CharSet.empty(LAST_CODE_POINT);
     for (let isFirst = true; isFirst || this.sign !== ']'; isFirst = false) {
-      if (this.ended()) this.refuse('a character class is not closed', at);
+      if (this.isAtEnd()) this.refuse('a character class is not closed', at);
       characters = characters.union(this.member());
     }
     this.next++;
@@ -350,19 +350,19 @@ class JavaPatternReader {
   }
 
   private classCharacter(): string | CharSet {
-    if (this.sign === '[') this.leave('[…[…]]', this.token.at);
+    if (this.sign === '[') this.notJudged('[…[…]]', this.token.at);
     const { kind, at, character } = this.token;
     const behind = this.tokens[this.next + 1];
-    if (this.sign === '&' && behind?.kind === 'sign' && behind.character === '&') this.leave('&&', at);
+    if (this.sign === '&' && behind?.kind === 'sign' && behind.character === '&') this.notJudged('&&', at);
     if (kind === 'end') this.refuse('a character class is not closed');
     if (kind !== 'escape') return this.take().character;
     if (/^[1-9bBARGXZkz]$/.test(character)) this.refuse(`\\${character} is no escape sequence of a class`, at);
-    return this.escaped();
+    return this.escapeSequence();
   }
 
   private range(from: string, to: string, at: number): CharSet {
     const [min, max] = [from.codePointAt(0) ?? 0, to.codePointAt(0) ?? 0];
     if (max < min) this.refuse(`the range ${from}-${to} is none`, at);
-    return this.cased(codePoints([min, max]));
+    return this.withCase(codePoints([min, max]));
   }
 }

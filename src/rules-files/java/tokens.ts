@@ -82,7 +82,7 @@ export const ASCII_PROPERTIES: ReadonlyMap<string, CharSet> = new Map([
 ]);
 
 /** The set that CASE_INSENSITIVE without UNICODE_CASE matches: only the case of ASCII letters is ignored. */
-export function bothCases(characters: CharSet): CharSet {
+export function withBothCases(characters: CharSet): CharSet {
   const turned = characters.ranges.flatMap(({ min, max }) => [
     ...shifted(min, max, 0x41, 0x5a, 0x20),
     ...shifted(min, max, 0x61, 0x7a, -0x20),

@@ -15,7 +15,7 @@ import {
 import { type NamedPrincipal, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import { type Member, Principals, type Through } from '../model/principals.js';
 import {
-  combined,
+  withSums,
   isOverData,
   type Privilege,
   PRIVILEGE_TERMS,
@@ -209,7 +209,7 @@ function parted(privileges: readonly Privilege[]): Privilege[] {
 /** The access in `one` that `other` lacks. */
 function partOnlyIn(one: Access, other: Access): AccessPart | null {
   const had = parted(other.privileges);
-  const privileges = combined(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
+  const privileges = withSums(parted(one.privileges).filter((privilege) => !had.includes(privilege)));
   // Restrictions are compared only if both sides have access to tables.
   const isOnTables = (privilege: Privilege) => PRIVILEGE_TERMS[privilege].onTables !== null;
   const both = [one, other].every((access) => access.privileges.some(isOnTables));

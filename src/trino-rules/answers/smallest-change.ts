@@ -10,7 +10,7 @@ import { canBeActedAs, principalNamed } from '../model/named-others.js';
 import { type Origin } from '../model/intent.js';
 import { type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, Principals } from '../model/principals.js';
-import { holderProblem, type Privilege, privilegesOn, taken, withContained } from '../model/privilege.js';
+import { holderProblem, type Privilege, privilegesOn, withTaken, withContained } from '../model/privilege.js';
 import { EXECUTING, grantedOnEngine } from '../model/rights.js';
 import { isAboutData, isAtNode, type Question } from '../model/question.js';
 import { type Node, SYSTEM } from '../model/node.js';
@@ -157,7 +157,7 @@ function onlyGrant(
 ): number | null {
   if (grant === undefined || others.length > 0 || grant.through !== 'directly' || grant.inheritedFrom !== null)
     return null;
-  const lost = taken(privileges);
+  const lost = withTaken(privileges);
   const open = privilegesOn(node);
   const given = [...withContained(grant.source.privileges)].filter((privilege) => open.includes(privilege));
   return given.every((privilege) => lost.has(privilege)) ? grant.source.id : null;

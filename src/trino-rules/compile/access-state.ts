@@ -179,10 +179,10 @@ class Restrictions {
 
   effectWith(flags: number): RestrictionEffect {
     const storage = (flags & RAW_COLUMNS) === 0 ? 'plain' : 'raw';
-    return (this.known[storage] ??= effectOf([...Restrictions.upFrom(this)], ALSO_HIDDEN[storage]));
+    return (this.known[storage] ??= effectOf([...Restrictions.nearestFirst(this)], ALSO_HIDDEN[storage]));
   }
 
-  private static *upFrom(end: Restrictions): Iterable<Restriction> {
+  private static *nearestFirst(end: Restrictions): Iterable<Restriction> {
     for (let each: Restrictions | null = end; each?.last; each = each.above) yield each.last;
   }
 }

@@ -58,7 +58,7 @@ export function acting(snapshot: Snapshot, principals: PrincipalIndex): Acting {
   return {
     groups: [...byTargets.values()].map(({ positions, targets }) => ({ actors: principals.setOf(positions), targets })),
     unwritable,
-    idle: given.filter(({ targets }) => !targets.meets(open)).map(({ id }) => id),
+    idle: given.filter(({ targets }) => !targets.intersects(open)).map(({ id }) => id),
   };
 }
 

@@ -39,7 +39,7 @@ describe('a set of small numbers', () => {
         expect(a.members()).toEqual(sorted(some));
         expect(Bitset.where(SIZE, (member) => some.includes(member)).members()).toEqual(sorted(some));
         expect(a.contains(b)).toBe(others.every((each) => some.includes(each)));
-        expect(a.meets(b)).toBe(others.some((each) => some.includes(each)));
+        expect(a.intersects(b)).toBe(others.some((each) => some.includes(each)));
         expect(a.count()).toBe(some.length);
         expect(a.or(b).members()).toEqual(sorted([...some, ...others]));
         expect(a.countWith(b)).toBe(new Set([...some, ...others]).size);

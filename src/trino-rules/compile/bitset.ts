@@ -47,7 +47,7 @@ export class Bitset {
 
   /** The difference; returns `this` if nothing is removed. */
   minus(other: Bitset): Bitset {
-    if (!this.meets(other)) return this;
+    if (!this.intersects(other)) return this;
     const { words } = other;
     const left = this.words.slice();
     for (let i = 0; i < left.length; i++) left[i] = word(left, i) & ~word(words, i);
@@ -61,7 +61,7 @@ export class Bitset {
     return true;
   }
 
-  meets(other: Bitset): boolean {
+  intersects(other: Bitset): boolean {
     const { words } = other;
     for (let i = 0; i < words.length; i++) if ((word(words, i) & word(this.words, i)) !== 0) return true;
     return false;

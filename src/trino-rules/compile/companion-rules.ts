@@ -62,7 +62,7 @@ export function joinedDenials(
     const { people } = rectangle;
     const takesNothing = (name: string): boolean => {
       const holders = open.get(name);
-      return holders !== undefined && (people === null ? holders.isEmpty() : !holders.meets(people));
+      return holders !== undefined && (people === null ? holders.isEmpty() : !holders.intersects(people));
     };
     const names = new Set(rectangle.names);
     if (rectangle.effect.privileges.length === 0) {

@@ -137,7 +137,7 @@ export function shareWhatPays(
 ): Draft[] {
   const sharing = new Sharing(weights, cost, begun.length * stepsPerDraft);
   for (const draft of begun) sharing.add(draft);
-  for (let pair = sharing.best(); pair; pair = sharing.best()) sharing.share(...pair);
+  for (let pair = sharing.bestPair(); pair; pair = sharing.bestPair()) sharing.share(...pair);
   return sharing.drafts();
 }
 
@@ -165,7 +165,7 @@ class Sharing {
   }
 
   /** The pair that saves most; null: no pair saves anything, or the budget is spent. */
-  best(): [Entry, Entry] | null {
+  bestPair(): [Entry, Entry] | null {
     while (this.stepsLeft > 0) {
       let best: Entry | null = null;
       for (const entry of this.entries) if (entry.isLive && entry.gain > (best?.gain ?? 0)) best = entry;

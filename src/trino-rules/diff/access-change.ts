@@ -10,7 +10,7 @@ import {
 } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
-import { addMember, countMembers, differing, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addMember, countMembers, differences, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
@@ -100,7 +100,7 @@ class ChangeCounter implements DocumentComparisonSink {
 
   /** A restriction that is dropped is gained access. */
   compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
-    const [less, more] = differing(active, before, after, among);
+    const [less, more] = differences(active, before, after, among);
     if (more.length + less.length === 0) return;
     const changed = fact();
     const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];

@@ -4,7 +4,7 @@ import { WorkBudget } from '../document/work-budget.js';
 import { isRestriction, renamed, standingForOthers, type AccessFact } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
-import { differing, type Bitset } from '../engine/sparse-bitset.js';
+import { differences, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
 
@@ -54,7 +54,7 @@ class Differences implements DocumentComparisonSink {
   }
 
   compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
-    const [less, more] = differing(active, before, after, among);
+    const [less, more] = differences(active, before, after, among);
     if (less.length + more.length === 0) return;
     const changed = fact();
     const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];

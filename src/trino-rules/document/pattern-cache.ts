@@ -73,9 +73,9 @@ export class PatternCache {
     if (known) return known;
     const language = languageOf(this.pattern(text), this.budget, this.maxNames(text));
     this.languages.set(text, language);
-    if (language.kind === 'names') this.take(language.names);
+    if (language.kind === 'names') this.markSpelled(language.names);
     // A base that begins with the fresh prefix also spells out a companion that represents others.
-    if (language.kind === 'open') for (const base of language.companions?.bases ?? []) this.take([`$${base}`]);
+    if (language.kind === 'open') for (const base of language.companions?.bases ?? []) this.markSpelled([`$${base}`]);
     return language;
   }
 
@@ -110,7 +110,7 @@ export class PatternCache {
   }
 
   /** Marks names as spelled out, so that `fresh` does not return them. */
-  take(names: Iterable<string>): void {
+  markSpelled(names: Iterable<string>): void {
     for (const name of names) {
       if (name.includes(`$${FRESH_PREFIX}`)) this.spellsFreshCompanion = true;
       if (!name.startsWith(FRESH_PREFIX)) continue;

@@ -219,16 +219,16 @@ export class AccessSets {
   }
 
   filteredBy(conjunct: string): Bitset {
-    return getOrInsert(this.filters, conjunct, () => this.made());
+    return getOrInsert(this.filters, conjunct, () => this.newSet());
   }
 
   hiddenFrom(column: string): Bitset {
-    return getOrInsert(this.hidden, column, () => this.made());
+    return getOrInsert(this.hidden, column, () => this.newSet());
   }
 
   maskedBy(column: string, expression: string): Bitset {
     const masks = getOrInsert(this.masks, column, () => new Map<string, Bitset>());
-    return getOrInsert(masks, expression, () => this.made());
+    return getOrInsert(masks, expression, () => this.newSet());
   }
 
   /** Copies the active words of the access in `wider`, for all users except `but`. */
@@ -251,7 +251,7 @@ export class AccessSets {
     this.masks.clear();
   }
 
-  private made(): Bitset {
+  private newSet(): Bitset {
     this.budget?.spend(STEPS_PER_NEW_SET + this.width);
     return this.empty.take();
   }

@@ -152,7 +152,7 @@ export function membersOf(words: Bitset): number[] {
 }
 
 /** Compares the active words of two sets, restricted to `among`: the positions only in `a`, and those only in `b`. */
-export function differing(
+export function differences(
   active: Uint32Array,
   a: Bitset | null,
   b: Bitset | null,

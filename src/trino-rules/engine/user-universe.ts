@@ -38,7 +38,7 @@ export class UserUniverse {
     isEvery = false,
   ) {
     for (const name of known) this.number(name);
-    for (const rules of documents) for (const pattern of userPatterns(rules)) this.learn(pattern);
+    for (const rules of documents) for (const pattern of userPatterns(rules)) this.learnPattern(pattern);
     const witnesses = [...this.open].flatMap(([text, pattern]) => this.spell(text, pattern));
     const spelled = new Set(this.all);
     this.firstUnnamed = this.all.length;
@@ -64,7 +64,7 @@ export class UserUniverse {
   /** Users whom a pattern of the documents matches; an absent one matches all. */
   matching(pattern: string | undefined): SparseBitset {
     if (pattern === undefined) return this.allUsers;
-    return getOrInsert(this.sets, pattern, () => sparseBitset(this.letIn(pattern)));
+    return getOrInsert(this.sets, pattern, () => sparseBitset(this.strangersFor(pattern)));
   }
 
   /** False if a pattern may match users without a number: it has `.*`, or too many names. */
@@ -82,7 +82,7 @@ export class UserUniverse {
     return this.positions.get(name) ?? [];
   }
 
-  private learn(text: string): void {
+  private learnPattern(text: string): void {
     if (this.sets.has(text) || this.open.has(text)) return;
     const pattern = this.patterns.parse(text);
     const { budget, maxNames } = this.patterns;
@@ -106,7 +106,7 @@ export class UserUniverse {
     return witnesses;
   }
 
-  private letIn(text: string): number[] {
+  private strangersFor(text: string): number[] {
     const pattern = this.open.get(text);
     if (pattern === undefined) throw new Error('a pattern of users that none of the documents holds');
     return this.all.flatMap((name, position) => (matches(pattern, name, this.patterns.budget) ? [position] : []));

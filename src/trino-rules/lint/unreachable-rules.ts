@@ -90,7 +90,7 @@ class DecidingRules {
   evaluateNames(branch: Branch): void {
     const decided: Bitset = new Uint32Array(this.width);
     for (const index of branch.everywhere) this.decide(index, null, decided);
-    const decidedBefore = this.adding(branch.everywhere);
+    const decidedBefore = this.usersBefore(branch.everywhere);
     const here: Bitset = new Uint32Array(this.width);
     for (const name of branch.names().add(this.fresh)) {
       const own = branch.only(name);
@@ -106,7 +106,7 @@ class DecidingRules {
   }
 
   /** The users of all rules before a given one. Sums are kept, because most calls come in the order of the rules. */
-  private adding(rules: readonly number[]): (index: number) => Bitset {
+  private usersBefore(rules: readonly number[]): (index: number) => Bitset {
     const decided: Bitset = new Uint32Array(this.width);
     let last = -1;
     let next = 0;

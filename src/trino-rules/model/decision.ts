@@ -8,7 +8,7 @@ import {
 } from './intent.js';
 import type { Principal } from './principal.js';
 import { Principals } from './principals.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, taken, withContained, type Privilege } from './privilege.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, withTaken, withContained, type Privilege } from './privilege.js';
 import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
 import { grantedIntent, grantedOnEngine, isKilling, type RightIntent, rightIntent } from './rights.js';
 import { closesCompanion } from './restrictions.js';
@@ -102,7 +102,7 @@ export function gives(privileges: readonly Privilege[], question: NodeQuestion):
 
 /** Whether a deny of these privileges takes the asked right. */
 export function takes(privileges: readonly Privilege[], question: NodeQuestion): boolean {
-  const denied = taken(privileges);
+  const denied = withTaken(privileges);
   const asked = privilegesFor(question);
   return asked.length > 0 && asked.every((privilege) => denied.has(privilege));
 }

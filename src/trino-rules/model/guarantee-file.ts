@@ -2,7 +2,7 @@ import { foldedName, nameProblem, resourceNameProblem } from '../../kernel/name.
 import { type Guarantee, GUARANTEE_KINDS, GUARANTEE_MODES, type GuaranteeScope, isAboutPeople } from './guarantee.js';
 import { compareNames, isInTree, withNamed } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
-import { combined, orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from './privilege.js';
+import { withSums, orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from './privilege.js';
 import { join, type SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotNames, SnapshotRows } from './snapshot-rows.js';
 
@@ -25,7 +25,7 @@ export class GuaranteeReader {
       form.oneOf((value as { kind?: unknown } | null | undefined)?.kind, at('kind'), GUARANTEE_KINDS) ?? 'never';
     const row = form.object(value, path, [...COMMON, ...FIELDS[kind]]);
     const name = form.text(row.name, at('name'), titleProblem);
-    if (this.taken.has(foldedName(name))) form.refuse(at('name'), 'is the name of another guarantee');
+    if (this.taken.has(foldedName(name))) form.addProblem(at('name'), 'is the name of another guarantee');
     this.taken.add(foldedName(name));
     const mode = row.mode === undefined ? 'enforced' : form.oneOf(row.mode, at('mode'), GUARANTEE_MODES);
     if (row.description !== undefined && row.description !== null) form.string(row.description, at('description'));
@@ -34,14 +34,14 @@ export class GuaranteeReader {
     const principal = isForAll ? ({ type: 'everyone' } as const) : read(row.principal, at('principal'));
     const others = kind === 'only' ? 'principals' : 'except';
     const except = form.list(row[others] ?? [], at(others), read);
-    if (except.length > EXCEPTIONS_MOST) form.refuse(at(others), `must have at most ${EXCEPTIONS_MOST} entries`);
-    if (kind === 'only' && except.length === 0) form.refuse(at(others), 'must name at least one principal');
+    if (except.length > EXCEPTIONS_MOST) form.addProblem(at(others), `must have at most ${EXCEPTIONS_MOST} entries`);
+    if (kind === 'only' && except.length === 0) form.addProblem(at(others), 'must name at least one principal');
     const part = (field: 'first' | 'second'): GuaranteeScope =>
       this.scope(form.object(row[field], at(field), SCOPE), at(field));
     const scopes = kind === 'apart' ? [part('first'), part('second')] : [this.scope(row, path)];
     const { count } = row;
     const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= MOST_COUNTED;
-    if (kind === 'at_most' && !isCount) form.refuse(at('count'), `must be an integer from 1 to ${MOST_COUNTED}`);
+    if (kind === 'at_most' && !isCount) form.addProblem(at('count'), `must be an integer from 1 to ${MOST_COUNTED}`);
     return { id, name, kind, mode: mode ?? 'enforced', principal, except, scopes, count: isCount ? count : 0 };
   }
 
@@ -56,7 +56,8 @@ export class GuaranteeReader {
     const resource = this.rows.resource(isObject ? node : given, at);
     const isUnfiltered = unfiltered !== undefined && form.boolean(unfiltered, join(path, 'unfiltered'));
     const isReading = column !== undefined || isUnfiltered;
-    if (isReading && !isInTree(resource)) form.refuse(at, 'holds no rows, so that no column and no filter is there');
+    if (isReading && !isInTree(resource))
+      form.addProblem(at, 'holds no rows, so that no column and no filter is there');
     const choices = isReading ? (['SELECT'] as const) : privilegesOn(resource);
     const chosen =
       privileges === undefined
@@ -90,7 +91,7 @@ export function guaranteeFields(
 ): Record<string, unknown> {
   const [first, second] = scopes.map(({ resource, privileges, column, isUnfiltered }) => ({
     resource: { ...withNamed(resource, form), ...(column !== undefined && { column }) },
-    privileges: combined(privileges),
+    privileges: withSums(privileges),
     ...(isUnfiltered && { unfiltered: true }),
   }));
   const others = distinct(except.map(form));

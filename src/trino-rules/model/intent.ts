@@ -6,13 +6,13 @@ import { depth, isInTree, isKillQuery, KILL_QUERY, kindOf, namedBy, type Node, n
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals, type Through } from './principals.js';
 import {
-  combined,
+  withSums,
   isOverData,
   isOverRoutines,
   type Privilege,
   PRIVILEGE_TERMS,
   privilegesOn,
-  taken,
+  withTaken,
   withContained,
 } from './privilege.js';
 import {
@@ -144,7 +144,7 @@ function onTable(access: Access): Access {
 function withoutSchemaOwnership(access: Access): Access {
   if (!access.privileges.some((privilege) => PRIVILEGE_TERMS[privilege].ownsSchemas)) return access;
   const tables = withContained(access.privileges);
-  const privileges = combined([...tables].filter((privilege) => !PRIVILEGE_TERMS[privilege].ownsSchemas));
+  const privileges = withSums([...tables].filter((privilege) => !PRIVILEGE_TERMS[privilege].ownsSchemas));
   return privileges.length === 0 ? NO_ACCESS : { ...access, privileges };
 }
 
@@ -190,7 +190,7 @@ export function accessOf(
   around: Surroundings,
 ): Access {
   const held = withContained(given);
-  const denied = taken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
+  const denied = withTaken(policies.flatMap((policy) => (policy.kind === 'deny' ? policy.privileges : [])));
   const restricting = policies.filter(restrictsData);
   const expressions = policies.flatMap((policy) => (policy.kind === 'row_filter' ? [policy.expression] : []));
   const filters = [...new Set(expressions)].sort();
@@ -203,7 +203,7 @@ export function accessOf(
       (yieldsToMasks && restricted.masks.length > 0)
     );
   };
-  const left = combined([...held].filter((privilege) => !denied.has(privilege) && !yields(privilege)));
+  const left = withSums([...held].filter((privilege) => !denied.has(privilege) && !yields(privilege)));
   const isOutweighed = left.some(isOverRoutines) && (restricting.length > 0 || around.routines.some(restrictsData));
   const privileges = isOutweighed ? left.filter((privilege) => !isOverRoutines(privilege)) : left;
   if (!privileges.some(isOverData)) return privileges.length === 0 ? NO_ACCESS : { ...NO_ACCESS, privileges };

@@ -17,7 +17,7 @@ function masks() {
 
 /** The conflict of policy `id`, or of the last one. */
 function conflictOf({ policies, ...rest }: ReturnType<ReturnType<typeof masks>['snapshot']>, id = policies.length) {
-  return new MaskConflicts({ policies, ...rest }).of(id);
+  return new MaskConflicts({ policies, ...rest }).conflictOf(id);
 }
 
 describe('masks that contradict each other', () => {
@@ -62,7 +62,7 @@ describe('masks that contradict each other', () => {
     const conflicts = new MaskConflicts(masks().snapshot());
     const former = masks().snapshot().policies[0];
     const of = (change: Partial<Extract<SnapshotPolicy, { kind: 'column_mask' }>>) =>
-      conflicts.of(1, former?.kind === 'column_mask' ? { ...former, ...change } : null);
+      conflicts.conflictOf(1, former?.kind === 'column_mask' ? { ...former, ...change } : null);
     expect(of({})).toBeNull();
     expect(of({ principal: ana })).toEqual({ with: 2, principal: 'bo' });
     expect(of({ except: [bo] })).toEqual({ with: 2, principal: 'bo' });

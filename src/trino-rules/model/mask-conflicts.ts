@@ -35,7 +35,7 @@ export class MaskConflicts {
    * A mask that contradicts the column mask `id`; null: there is none, or `id` is no column mask.
    * @param former the policy that `id` replaces: contradictions that the former policy had already are not counted
    */
-  of(id: number, former: SnapshotPolicy | null = null): MaskConflict | null {
+  conflictOf(id: number, former: SnapshotPolicy | null = null): MaskConflict | null {
     const mine = this.byId.get(id);
     if (mine === undefined) return null;
     const isAlike =

@@ -18,13 +18,13 @@ export type NamedPrincipal =
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
 /** Whether a principal has an id: a user or a group. */
-export function isRow(named: PolicyPrincipal): named is Extract<PolicyPrincipal, { id: number }> {
+export function hasId(named: PolicyPrincipal): named is Extract<PolicyPrincipal, { id: number }> {
   return 'id' in named;
 }
 
 /** The text form on the command line and in URLs: `user:12`, `group:3`, `engine:etl`, `everyone`. */
 export function principalText(principal: PolicyPrincipal): string {
-  if (isRow(principal)) return `${principal.type}:${principal.id}`;
+  if (hasId(principal)) return `${principal.type}:${principal.id}`;
   return 'name' in principal ? `${principal.type}:${principal.name}` : principal.type;
 }
 

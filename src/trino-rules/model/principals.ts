@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { namedBy, withNamed, type NamedNode, type Node } from './node.js';
 import {
-  isRow,
+  hasId,
   type NamedPolicyPrincipal,
   type NamedPrincipal,
   type PolicyPrincipal,
@@ -114,7 +114,7 @@ export class Principals {
   named(principal: Principal): NamedPrincipal;
   named(principal: PolicyPrincipal): NamedPolicyPrincipal;
   named(principal: PolicyPrincipal): NamedPolicyPrincipal {
-    if (!isRow(principal)) return principal;
+    if (!hasId(principal)) return principal;
     const row = principal.type === 'user' ? this.user(principal.id) : this.group(principal.id);
     return { ...principal, name: row?.name ?? '' };
   }

@@ -12,7 +12,7 @@ import {
   PRIVILEGES,
   type Privilege,
   privilegesOn,
-  taken,
+  withTaken,
   withContained,
 } from './privilege.js';
 
@@ -60,7 +60,10 @@ describe('every privilege, on every level', () => {
     const [holder, name] = holderOf(privilege);
     const snapshot = granting(privilege).may(privilegesOn(node).join(), node).mayNot(node, privilege).snapshot();
     // A deny of a right over data takes routines, too: restrictions win.
-    const lost = new Set([...taken([privilege]), ...(isOverData(privilege) ? PRIVILEGES.filter(isOverRoutines) : [])]);
+    const lost = new Set([
+      ...withTaken([privilege]),
+      ...(isOverData(privilege) ? PRIVILEGES.filter(isOverRoutines) : []),
+    ]);
     const evaluator = new Evaluator(compile(snapshot).document);
 
     for (const other of privilegesOn(node)) {
@@ -87,6 +90,6 @@ describe('every privilege, on every level', () => {
 
   it.each(PRIVILEGES)('%s is lost with anything that it contains', (privilege) => {
     const contained = [...withContained([privilege])];
-    expect(contained.filter((other) => !taken([other]).has(privilege))).toEqual([]);
+    expect(contained.filter((other) => !withTaken([other]).has(privilege))).toEqual([]);
   });
 });

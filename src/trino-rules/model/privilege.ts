@@ -249,7 +249,7 @@ export function withContained(privileges: readonly Privilege[]): Set<Privilege> 
 }
 
 /** Replaces parts by their sum if all of them are held. The result is in the order of `PRIVILEGES`. */
-export function combined(held: readonly Privilege[]): Privilege[] {
+export function withSums(held: readonly Privilege[]): Privilege[] {
   const sums = SUMS.filter((sum) => PRIVILEGE_TERMS[sum].parts.every((part) => held.includes(part)));
   const said = sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts);
   const others = held.filter((privilege) => !SUMS.includes(privilege) && !said.includes(privilege));
@@ -259,7 +259,7 @@ export function combined(held: readonly Privilege[]): Privilege[] {
 const SUMS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].parts.length > 0);
 
 /** All privileges that a deny of these takes: SELECT takes GRANT_SELECT with it. */
-export function taken(privileges: readonly Privilege[]): Set<Privilege> {
+export function withTaken(privileges: readonly Privilege[]): Set<Privilege> {
   return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].takes]));
 }
 

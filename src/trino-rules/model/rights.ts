@@ -4,7 +4,7 @@ import { changingNodes, type Intent, intentAt, NO_ENTRIES, reachesSomething } fr
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { isKillQuery, KILL_QUERY, type Node, SYSTEM } from './node.js';
-import { type Privilege, PRIVILEGE_TERMS, taken, withContained } from './privilege.js';
+import { type Privilege, PRIVILEGE_TERMS, withTaken, withContained } from './privilege.js';
 import { canBeImpersonated, holdsActing, principalNamed } from './named-others.js';
 import type { Question, RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
@@ -53,7 +53,7 @@ export function grantedIntent(
   return {
     isHeld: privileges.includes(privilege),
     grants: grants.filter(({ source }) => withContained(source.privileges).has(privilege)),
-    policies: policies.filter(({ source }) => source.kind === 'deny' && taken(source.privileges).has(privilege)),
+    policies: policies.filter(({ source }) => source.kind === 'deny' && withTaken(source.privileges).has(privilege)),
     elsewhere: [],
     standing: null,
   };

@@ -12,7 +12,7 @@ export class SnapshotDecoder {
   /** Path of the last value that is no object, so that problems of its missing fields are not listed. */
   private noObject: string | null = null;
 
-  refuse(path: string, message: string): void {
+  addProblem(path: string, message: string): void {
     if (!this.isField(path)) this.problems.push({ path, message });
   }
 
@@ -22,49 +22,49 @@ export class SnapshotDecoder {
 
   object<K extends string>(value: unknown, path: string, known: readonly K[]): Fields<K> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.refuse(path, 'must be an object');
+      this.addProblem(path, 'must be an object');
       if (!this.isField(path)) this.noObject = path;
       return {};
     }
     for (const key of Object.keys(value)) {
-      if (!known.some((name) => name === key)) this.refuse(join(path, key), 'is not a known field');
+      if (!known.some((name) => name === key)) this.addProblem(join(path, key), 'is not a known field');
     }
     return value;
   }
 
   list<T>(value: unknown, path: string, read: (item: unknown, path: string) => T): T[] {
     if (Array.isArray(value)) return value.map((item, i) => read(item, `${path}[${i}]`));
-    this.refuse(path, 'must be a list');
+    this.addProblem(path, 'must be a list');
     return [];
   }
 
   string(value: unknown, path: string): string {
     if (typeof value === 'string') return value;
-    this.refuse(path, 'must be a string');
+    this.addProblem(path, 'must be a string');
     return '';
   }
 
   text(value: unknown, path: string, problemOf: (text: string) => string | null): string {
     const text = this.string(value, path);
     const problem = typeof value === 'string' ? problemOf(text) : null;
-    if (problem !== null) this.refuse(path, problem);
+    if (problem !== null) this.addProblem(path, problem);
     return text;
   }
 
   boolean(value: unknown, path: string): boolean {
-    if (typeof value !== 'boolean') this.refuse(path, 'must be true or false');
+    if (typeof value !== 'boolean') this.addProblem(path, 'must be true or false');
     return value === true;
   }
 
   id(value: unknown, path: string): number {
     if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_ID) return value;
-    this.refuse(path, `must be an integer from 1 to ${MAX_ID}`);
+    this.addProblem(path, `must be an integer from 1 to ${MAX_ID}`);
     return 0;
   }
 
   oneOf<T extends string>(value: unknown, path: string, choices: readonly T[]): T | undefined {
     const chosen = choices.find((choice) => choice === value);
-    if (chosen === undefined) this.refuse(path, `must be one of ${choices.join(', ')}`);
+    if (chosen === undefined) this.addProblem(path, `must be one of ${choices.join(', ')}`);
     return chosen;
   }
 
@@ -74,7 +74,7 @@ export class SnapshotDecoder {
     const date = new Date(text);
     // `Date` reads 30 February as 2 March.
     if (!Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text.slice(0, 10)) return date;
-    this.refuse(path, 'must be a moment in UTC such as 2026-11-20T00:00:00.000Z');
+    this.addProblem(path, 'must be a moment in UTC such as 2026-11-20T00:00:00.000Z');
     return new Date(0);
   }
 }

@@ -1,7 +1,7 @@
 import { distinct, guaranteeFields } from './guarantee-file.js';
 import type { Guarantee } from './guarantee.js';
 import { compareNames, compareNodes, type Node, type NodeNaming, nodeOf, withNamed } from './node.js';
-import { byName, isRow, type PolicyPrincipal } from './principal.js';
+import { byName, hasId, type PolicyPrincipal } from './principal.js';
 import { orderedPrivileges } from './privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from './snapshot.js';
 
@@ -115,7 +115,7 @@ export class RowExport {
   }
 
   private policyPrincipal(named: PolicyPrincipal): object {
-    if (!isRow(named)) return byName(named);
+    if (!hasId(named)) return byName(named);
     return byName({ ...named, name: named.type === 'user' ? this.user(named.id) : known(this.groups, named.id) });
   }
 

@@ -25,7 +25,7 @@ export function readSnapshot(value: unknown, defaults: SnapshotDefaults): Snapsh
   const form = new SnapshotDecoder();
   const file = form.object(value, '', KEYS);
   if (form.problems.some(({ path }) => path === '')) return { kind: 'refused', problems: form.problems };
-  if (file.version !== 1) form.refuse('version', 'must be 1');
+  if (file.version !== 1) form.addProblem('version', 'must be 1');
   const settings = decodeSettings(form, file.settings ?? {}, defaults.settings);
   const users = numbered(form, file.users, 'users', (row, path, id): SnapshotUser => {
     const { name, is_active } = form.object(row, path, ['id', 'name', 'is_active']);
@@ -102,7 +102,7 @@ function numbered<T>(
   let next = ids.reduce((highest, id) => Math.max(highest, id), 0);
   const seen = new Set<unknown>();
   return rows.map(({ row, at, given }) => {
-    if (given !== undefined && seen.has(given)) form.refuse(`${at}.id`, 'is the id of another row');
+    if (given !== undefined && seen.has(given)) form.addProblem(`${at}.id`, 'is the id of another row');
     seen.add(given);
     return read(row, at, typeof given === 'number' ? given : ++next);
   });
@@ -141,10 +141,10 @@ function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: Snapsho
   const [account, catalog] = [text(nameProblem), text(resourceNameProblem)];
   const ownAccount = read('own_account', account);
   const closed = read('metadata_catalog', (name, path) => (name === null ? null : catalog(name, path)));
-  if (closed === 'system') form.refuse('settings.metadata_catalog', 'is closed anyway');
+  if (closed === 'system') form.addProblem('settings.metadata_catalog', 'is closed anyway');
   const open = (item: unknown, path: string) => {
     const name = catalog(item, path);
-    if (name === closed || name === 'system') form.refuse(path, 'must be neither the metadata catalog nor system');
+    if (name === closed || name === 'system') form.addProblem(path, 'must be neither the metadata catalog nor system');
     return name;
   };
   return {

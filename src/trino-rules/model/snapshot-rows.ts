@@ -28,7 +28,7 @@ export class SnapshotRows {
     const resource = this.resource(row.resource, `${path}.resource`);
     const privileges = this.privileges(row.privileges, `${path}.privileges`, privilegesOn(resource));
     const problem = holderProblem(privileges, principal);
-    if (problem !== null) this.form.refuse(`${path}.principal`, problem);
+    if (problem !== null) this.form.addProblem(`${path}.principal`, problem);
     return {
       id,
       principal,
@@ -78,7 +78,7 @@ export class SnapshotRows {
     const known = this.form.problems.length;
     const node = read();
     const problem = restrictionProblem(node);
-    if (problem !== null && this.form.problems.length === known) this.form.refuse(path, problem);
+    if (problem !== null && this.form.problems.length === known) this.form.addProblem(path, problem);
     return node;
   }
 
@@ -89,7 +89,7 @@ export class SnapshotRows {
 
   private node(fields: NodeFields, path: string): Node {
     const misplaced = misplacedField(fields);
-    if (misplaced !== null) this.form.refuse(`${path}.${misplaced.field}`, misplaced.message);
+    if (misplaced !== null) this.form.addProblem(`${path}.${misplaced.field}`, misplaced.message);
     const name = (field: Level | 'routine') =>
       fields[field] === undefined ? null : this.name(fields[field], `${path}.${field}`);
     const named = (field: 'as' | 'queries') =>
@@ -101,7 +101,7 @@ export class SnapshotRows {
       ...named('queries'),
     });
     const problem = closedProblem(resource, this.settings.metadataCatalog);
-    if (problem !== null && misplaced === null) this.form.refuse(path, problem);
+    if (problem !== null && misplaced === null) this.form.addProblem(path, problem);
     return resource;
   }
 
@@ -111,7 +111,7 @@ export class SnapshotRows {
 
   privileges(value: unknown, path: string, choices: readonly Privilege[]): Privilege[] {
     const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, choices) ?? []).flat();
-    if (Array.isArray(value) && value.length === 0) this.form.refuse(path, 'must name at least one privilege');
+    if (Array.isArray(value) && value.length === 0) this.form.addProblem(path, 'must name at least one privilege');
     return orderedPrivileges(read);
   }
 
@@ -120,7 +120,7 @@ export class SnapshotRows {
   }
 
   private requireAbsent(value: unknown, path: string, kind: string): void {
-    if (value !== undefined && value !== null) this.form.refuse(path, `means nothing in a ${kind}`);
+    if (value !== undefined && value !== null) this.form.addProblem(path, `means nothing in a ${kind}`);
   }
 }
 
@@ -155,7 +155,7 @@ export class SnapshotNames {
     const groupNames = new Set<string>();
     groups.forEach(({ name }, i) => {
       if (name !== '' && groupNames.has(foldedName(name)))
-        form.refuse(`groups[${i}].name`, 'is the name of another group');
+        form.addProblem(`groups[${i}].name`, 'is the name of another group');
       groupNames.add(foldedName(name));
     });
     this.known = { user: lookup(users), group: lookup(groups) };
@@ -169,7 +169,7 @@ export class SnapshotNames {
       case 'group':
         return { type: 'group', id: this.find('group', id, name, path) };
       case 'engine':
-        if (id !== undefined) this.form.refuse(`${path}.id`, 'an engine principal has a name only');
+        if (id !== undefined) this.form.addProblem(`${path}.id`, 'an engine principal has a name only');
         return { type: 'engine', name: this.engineName(name, `${path}.name`) };
       case undefined:
         return { type: 'user', id: 0 };
@@ -196,7 +196,7 @@ export class SnapshotNames {
     const found = name === undefined ? id : byName.get(name);
     if (typeof found === 'number' && ids.has(found) && (id === undefined || id === found)) return found;
     const isUnknown = kind === 'user' && typeof name === 'string' && !byName.has(name);
-    this.form.refuse(path, isUnknown ? this.unknownUser(name) : `names no ${kind} ${this.place}`);
+    this.form.addProblem(path, isUnknown ? this.unknownUser(name) : `names no ${kind} ${this.place}`);
     return 0;
   }
 
@@ -205,10 +205,10 @@ export class SnapshotNames {
     const holder = this.holders.get(foldedName(name));
     if (holder !== undefined) {
       const remedy = holder === 'an account' ? FOR_A_PERSON : '';
-      this.form.refuse(path, `is the name of ${holder}, not of an engine principal${remedy}`);
+      this.form.addProblem(path, `is the name of ${holder}, not of an engine principal${remedy}`);
     }
     const spelling = this.engineNames.get(foldedName(name)) ?? name;
-    if (spelling !== name) this.form.refuse(path, `differs from the engine principal ${spelling} in case only`);
+    if (spelling !== name) this.form.addProblem(path, `differs from the engine principal ${spelling} in case only`);
     this.engineNames.set(foldedName(name), spelling);
     return name;
   }
@@ -216,7 +216,7 @@ export class SnapshotNames {
   private claim(name: string, path: string): void {
     const holder = this.holders.get(foldedName(name));
     if (holder === undefined) this.holders.set(foldedName(name), 'an account');
-    else if (name !== '') this.form.refuse(path, `is the name of ${holder} already`);
+    else if (name !== '') this.form.addProblem(path, `is the name of ${holder} already`);
   }
 }
 

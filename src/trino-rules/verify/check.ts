@@ -120,7 +120,7 @@ export function withEngine(
     const known = principals.subjects.map(({ name }) => name);
     const patterns = new PatternCache(budget);
     const users = new UserUniverse(known, [rules], patterns);
-    patterns.take(namesIn(snapshot));
+    patterns.markSpelled(namesIn(snapshot));
     // Every pattern of a name is read before a fresh name is asked for.
     for (const { new_user } of rules.impersonation) patterns.language(new_user);
     for (const { queryOwner } of rules.queries) patterns.language(queryOwner);

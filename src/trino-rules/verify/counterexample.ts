@@ -17,7 +17,7 @@ import { isAtNode, type Question } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { GuaranteeJudge } from './guarantee-judge.js';
-import { type Bitset, differing } from '../engine/sparse-bitset.js';
+import { type Bitset, differences } from '../engine/sparse-bitset.js';
 
 /** Describes differences: the user, the node, the access, the grant or policy, and the rule that contradicts it. */
 export class Counterexamples {
@@ -43,7 +43,7 @@ export class Counterexamples {
   }
 
   private permission({ subject, others, byRules }: Difference, fact: Question, rule: RuleAt | null) {
-    const why = this.because(fact, subject, !byRules);
+    const why = this.reasonFor(fact, subject, !byRules);
     const name = subjectText(subject, others);
     if (!byRules) return `${name} may ${describePermission(fact)}${why}, but ${this.denying(fact, subject, rule)}`;
     const gives = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
@@ -54,7 +54,7 @@ export class Counterexamples {
     const name = subjectText(subject, others);
     const at = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
     if (!byRules)
-      return `${name} ${describeRestriction(fact)}${this.because(fact, subject, true)}, but ${at} does not see to it`;
+      return `${name} ${describeRestriction(fact)}${this.reasonFor(fact, subject, true)}, but ${at} does not see to it`;
     return `by ${at} ${name} ${describeRestriction(fact)}, but no policy says so`;
   }
 
@@ -72,7 +72,7 @@ export class Counterexamples {
   }
 
   /** The grants, denies, policies and settings behind the expected access. */
-  private because(fact: AccessFact, subject: Subject, isGiven: boolean): string {
+  private reasonFor(fact: AccessFact, subject: Subject, isGiven: boolean): string {
     if (subject.kind === 'stranger') return ' (no grant means anybody of that name)';
     if (subject.kind === 'person' && !subject.isActive) return ' (the account is deactivated)';
     const decision = decide(this.snapshot, memberOf(subject), questionOf(fact));
@@ -157,8 +157,8 @@ export class Differences {
     byGrants: Bitset | null,
     among: Bitset | null = null,
   ): void {
-    if (this.judge !== null && byRules !== null) this.judge.see(fact(), active, byRules);
-    const [extra, missing] = differing(active, byRules, byGrants, among);
+    if (this.judge !== null && byRules !== null) this.judge.addHolders(fact(), active, byRules);
+    const [extra, missing] = differences(active, byRules, byGrants, among);
     if (extra.length > 0) this.add(fact, extra, true);
     if (missing.length > 0) this.add(fact, missing, false);
   }

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { addAll, addMember, bitset, type Bitset, removeAll } from '../engine/sparse-bitset.js';
-import { type Privilege, taken, withContained } from '../model/privilege.js';
+import { type Privilege, withTaken, withContained } from '../model/privilege.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
 import { type EntrySource, InternedAccess } from './access-entries.js';
 import type { PrincipalIndex } from './principal-index.js';
@@ -93,7 +93,7 @@ export class ExpectedActing {
       this.given.add(resource.as, holders);
     }
     for (const policy of policies)
-      if (policy.kind === 'deny' && policy.resource.as !== undefined && taken(policy.privileges).has('IMPERSONATE'))
+      if (policy.kind === 'deny' && policy.resource.as !== undefined && withTaken(policy.privileges).has('IMPERSONATE'))
         this.denied.add(policy.resource.as, principals.resolvePolicy(policy));
     // The engine follows chains, so an actor is never a target.
     const others = principals.resolvePrincipal({ type: 'everyone' }).filter((position) => !actors.has(position));
@@ -141,7 +141,7 @@ export class ExpectedQueries {
       const { queries, engine: isOnEngine } = policy.resource;
       if (queries === undefined && isOnEngine === undefined) continue;
       const positions = principals.resolvePolicy(policy);
-      for (const privilege of taken(policy.privileges)) {
+      for (const privilege of withTaken(policy.privileges)) {
         const closed = getOrInsert(this.closed, privilege, () => bitset(engine.width, []));
         if (queries !== undefined) this.denied.get(privilege)?.add(queries, positions);
         else for (const position of positions) addMember(closed, position);

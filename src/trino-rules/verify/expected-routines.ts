@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { addAll, bitset, removeAll, type Bitset } from '../engine/sparse-bitset.js';
 import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
-import { isOverRoutines, PRIVILEGE_TERMS, taken, withContained, type Privilege } from '../model/privilege.js';
+import { isOverRoutines, PRIVILEGE_TERMS, withTaken, withContained, type Privilege } from '../model/privilege.js';
 import type { RoutineQuestion } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
@@ -43,7 +43,7 @@ export class ExpectedRoutines {
     }
     for (const policy of policies) {
       const people = () => bitset(width, principals.resolvePolicy(policy));
-      if (policy.kind === 'deny') note(this.denied, policy.resource, rightsOf(taken(policy.privileges)), people);
+      if (policy.kind === 'deny') note(this.denied, policy.resource, rightsOf(withTaken(policy.privileges)), people);
       if (this.given.size === 0 || !restrictsData(policy)) continue;
       const { catalog } = policy.resource;
       if (catalog !== undefined) nodes.set(nodeKey({ catalog }), { catalog });

@@ -44,8 +44,8 @@ export class ExpectedScope implements SchemaAccess {
     for (const [access, positions] of alike(own)) {
       const owning = positions.filter((position) => !restricted.has(position));
       const others = positions.filter((position) => restricted.has(position));
-      reach.note(owning, access.privileges);
-      reach.note(others, access.privileges.filter(givesMoreThanSchemaOwnership));
+      reach.addUsers(owning, access.privileges);
+      reach.addUsers(others, access.privileges.filter(givesMoreThanSchemaOwnership));
     }
     if (this.everywhere === inherited) return;
     for (const [access, positions] of alike(this.interned.entries()))
@@ -65,7 +65,8 @@ export class ExpectedScope implements SchemaAccess {
     for (const position of this.own) {
       const access = catalog.interned[position];
       // Users whose access the catalog changes have been noted by its constructor.
-      if (access !== undefined && access === this.interned[position]) reach.note([position], access.access.privileges);
+      if (access !== undefined && access === this.interned[position])
+        reach.addUsers([position], access.access.privileges);
     }
     return catalog;
   }
@@ -124,7 +125,7 @@ export class ExpectedScope implements SchemaAccess {
     for (const [access, positions] of alike(interned)) {
       this.here.add(sparseBitset(positions), access);
       // Ownership of schemas gives nothing on a table.
-      this.reach.note(positions, access.privileges.filter(givesMoreThanSchemaOwnership));
+      this.reach.addUsers(positions, access.privileges.filter(givesMoreThanSchemaOwnership));
     }
     this.here.sets.inherit(this.everywhere.sets, active, bitset(this.reach.width, interned.keys()));
     return this.here;
@@ -155,7 +156,7 @@ export class ExpectedReach {
     return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
   }
 
-  note(positions: readonly number[], privileges: readonly Privilege[]): void {
+  addUsers(positions: readonly number[], privileges: readonly Privilege[]): void {
     if (privileges.length === 0) return;
     const isBeyond = privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all');
     for (const position of positions) {

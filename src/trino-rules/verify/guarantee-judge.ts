@@ -75,7 +75,7 @@ export class GuaranteeJudge {
   }
 
   /** @param holders users of the fact, at the active words. Restrictions of a table come after its privileges. */
-  see(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
+  addHolders(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
     if (isRestriction(fact)) {
       for (const { scope, readers } of this.table) if (restricts(fact, scope.of)) removeAll(readers, holders);
       return;

@@ -88,7 +88,7 @@ export function useNames(under: readonly string[], part: string, isEnabled: bool
 }
 
 /** Names that the person may see below a node, that begin with or hold a text; none where they cannot be had. */
-export async function ownNames(under: readonly string[], part: string): Promise<string[]> {
+export async function readOwnNames(under: readonly string[], part: string): Promise<string[]> {
   try {
     const { items } = await queries.query({
       queryKey: ['own-names', under, part],

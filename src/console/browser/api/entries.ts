@@ -49,7 +49,7 @@ const KEPT: readonly unknown[] = ['start', 'policy', 'guarantee', 'rows'];
  * Reads everything again that grants and policies change: lists, previews, answers.
  * @param leave closes a draft that was carried out, first: its preview would be refused now
  */
-export function accessChanged(leave?: () => void): Promise<void> {
+export function refreshAccess(leave?: () => void): Promise<void> {
   if (leave !== undefined) flushSync(leave);
   return queries.invalidateQueries({ predicate: ({ queryKey }) => !KEPT.includes(queryKey[0]) });
 }
@@ -57,7 +57,7 @@ export function accessChanged(leave?: () => void): Promise<void> {
 type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
 
 /** A part of the audit trail, newest first. */
-export function auditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
+export function readAuditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
   // The OpenAPI document also declares CSV, for `format=csv`.
   return bodyOf(api.GET('/api/admin/audit', { params: { query } })) as Promise<Schemas['AuditPage']>;
 }
@@ -78,7 +78,7 @@ export function auditFile(query: AuditQuery): string {
 export function useLastActor(id: number, at: string): string | undefined {
   const { data } = useQuery({
     queryKey: ['audit', 'last-of', 'policy', id, at],
-    queryFn: () => auditPage({ subject: `policy:${id}`, limit: 1 }),
+    queryFn: () => readAuditPage({ subject: `policy:${id}`, limit: 1 }),
   });
   return data?.items[0]?.actor?.name;
 }

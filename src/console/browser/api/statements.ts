@@ -138,7 +138,7 @@ async function readRows(id: string, after: string | null, { limit, least, signal
 }
 
 /** The first rows of a statement that runs as the signed-in person; the rest is discarded. @throws Error the engine's, or a Problem */
-export async function firstRows(sql: string, most: number, signal: AbortSignal): Promise<Rows> {
+export async function readFirstRows(sql: string, most: number, signal: AbortSignal): Promise<Rows> {
   const { id, error } = await untilRows(await submit({ sql, catalog: '', schema: '' }));
   if (error !== null) throw new Error(error.message);
   try {
@@ -154,7 +154,7 @@ export function useColumns(path: string): { name: string; type: string }[] {
     queryKey: ['rows', 'columns', path],
     enabled: path !== '',
     staleTime: 60_000,
-    queryFn: ({ signal }) => firstRows(`SHOW COLUMNS FROM ${path}`, 1000, signal),
+    queryFn: ({ signal }) => readFirstRows(`SHOW COLUMNS FROM ${path}`, 1000, signal),
     select: ({ rows }) => rows.map(([name, type]) => ({ name: String(name), type: String(type) })),
   });
   return data;

@@ -6,7 +6,7 @@ import {
   grantOfForm,
   NO_PLACE,
   nodeOfForm,
-  offeredAt,
+  offeredNode,
   placeOfNode,
 } from './grant-form.js';
 
@@ -80,7 +80,7 @@ describe('the fields of a node', () => {
 
   it('offer what a whole node has, before it is whole', () => {
     expect(nodeOfForm({ ...NO_PLACE, place: 'acting' })).toBeNull();
-    expect(offeredAt({ ...NO_PLACE, place: 'acting' })).toEqual({ as: { type: 'everyone' } });
-    expect(offeredAt({ ...NO_PLACE, place: 'routine' })).toHaveProperty('routine');
+    expect(offeredNode({ ...NO_PLACE, place: 'acting' })).toEqual({ as: { type: 'everyone' } });
+    expect(offeredNode({ ...NO_PLACE, place: 'routine' })).toHaveProperty('routine');
   });
 });

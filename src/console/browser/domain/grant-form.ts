@@ -36,7 +36,7 @@ export function nodeOfForm({ place, catalog, schema, table, routine, as, queries
 }
 
 /** A node with the privileges that a form offers, also while the form is incomplete. */
-export function offeredAt(form: PlaceForm): Node {
+export function offeredNode(form: PlaceForm): Node {
   if (form.place === 'routine') return { catalog: '-', schema: '-', routine: '-' };
   const everyone = { type: 'everyone' } as const;
   return nodeOfForm(form) ?? (form.place === 'queries' ? { queries: everyone } : { as: everyone });
@@ -141,7 +141,7 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   const { principal, description } = form;
   const node = nodeOfForm(form);
   if (principal === null || node === null) return null;
-  const privileges = grantable(grantable(form.privileges, offeredAt(form), principal), node, principal);
+  const privileges = grantable(grantable(form.privileges, offeredNode(form), principal), node, principal);
   if (privileges.length === 0) return null;
   return {
     principal: withoutName(principal),

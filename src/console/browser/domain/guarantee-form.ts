@@ -163,7 +163,7 @@ function scopeOfForm(scope: ScopeForm): Scope {
 }
 
 function privilegesIn(scope: ScopeForm): grants.Privilege[] {
-  return isReading(scope) ? [] : grants.grantable(scope.privileges, grants.offeredAt(scope), null);
+  return isReading(scope) ? [] : grants.grantable(scope.privileges, grants.offeredNode(scope), null);
 }
 
 /** A guarantee in plain words, also an incomplete one: *Nobody of analysts but ana may SELECT from hr.people*. */

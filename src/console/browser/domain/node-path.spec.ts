@@ -1,4 +1,4 @@
-import { addressOfNode, nearest, pathText, sqlPath } from './node-path.js';
+import { addressOfNode, nearestEntries, pathText, sqlPath } from './node-path.js';
 
 const NODES: [object, string, string][] = [
   [{}, 'everything', '/data'],
@@ -35,12 +35,12 @@ const of = (...paths: string[]) =>
 describe('the nearest entries', () => {
   it('share the longest path, and stand in their order otherwise', () => {
     const entries = of('hr', 'sales.us', 'sales.eu.orders', 'sales.eu', 'lake.raw');
-    expect(nearest({ catalog: 'sales', schema: 'eu', table: 'lines' }, entries)).toEqual(
+    expect(nearestEntries({ catalog: 'sales', schema: 'eu', table: 'lines' }, entries)).toEqual(
       of('sales.eu.orders', 'sales.eu', 'sales.us', 'hr', 'lake.raw'),
     );
   });
 
   it('are five at most', () => {
-    expect(nearest({}, of('a', 'b', 'c', 'd', 'e', 'f'))).toEqual(of('a', 'b', 'c', 'd', 'e'));
+    expect(nearestEntries({}, of('a', 'b', 'c', 'd', 'e', 'f'))).toEqual(of('a', 'b', 'c', 'd', 'e'));
   });
 });

@@ -53,20 +53,20 @@ export function nodeAt([catalog = '', schema = '', table = '']: readonly string[
 }
 
 /** A name as SQL writes it: in double quotes unless it is plain. */
-export function quoted(name: string): string {
+export function quoteName(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Names as SQL and the API write them, with dots between. */
 export function sqlPath(names: readonly string[]): string {
-  return names.map(quoted).join('.');
+  return names.map(quoteName).join('.');
 }
 
 /** Most entries that are shown. */
 const MOST = 5;
 
 /** The entries whose nodes share the longest path with a node of the data, in their order. */
-export function nearest<T extends { resource: object }>(node: object, entries: readonly T[]): T[] {
+export function nearestEntries<T extends { resource: object }>(node: object, entries: readonly T[]): T[] {
   const names = namesOf(node);
   const shared = ({ resource }: T): number => {
     const others = namesOf(resource);

@@ -7,7 +7,7 @@ import {
   NO_PLACE,
   type Node,
   nodeOfForm,
-  offeredAt,
+  offeredNode,
   placeOfNode,
   type Privilege,
   withoutName,
@@ -95,7 +95,7 @@ export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   if (principal === null || Object.keys(missingIn(form)).length > 0) return null;
   const node: Node | null = kind === 'deny' ? nodeOfForm(form) : nodeOfNames(form);
   const resource: object = node === null ? {} : withoutNames(node);
-  const privileges = grantable(form.privileges, offeredAt(form), null);
+  const privileges = grantable(form.privileges, offeredNode(form), null);
   return {
     kind,
     principal: withoutName(principal),

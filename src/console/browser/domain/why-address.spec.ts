@@ -3,7 +3,7 @@ import {
   questionOfAddress,
   restrictionText,
   whyAddress,
-  whyChanged,
+  whyOfChange,
   whyOfEntry,
 } from './why-address.js';
 
@@ -13,7 +13,7 @@ describe('why something is gained or lost', () => {
   it.each([
     ['INSERT into sales.eu.*', '/why?principal=user%3A4&privilege=INSERT&catalog=sales&schema=eu'],
     ['may kill queries', null],
-  ])('%s', (what, address) => expect(whyChanged(what, ana)).toBe(address));
+  ])('%s', (what, address) => expect(whyOfChange(what, ana)).toBe(address));
 });
 
 const asked = (address: string) => questionOfAddress(new URLSearchParams(address.split('?')[1]));

@@ -40,7 +40,7 @@ export function whyOfEntry(principal: Named, { resource, privileges, origins }: 
 }
 
 /** The address that explains a gained or lost access; null: its text names no privilege on data. */
-export function whyChanged(what: string, principal: Named): string | null {
+export function whyOfChange(what: string, principal: Named): string | null {
   const permission = permissionOf(what);
   return permission && whyAddress(principal, permission.privilege, permission.node);
 }

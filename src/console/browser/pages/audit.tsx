@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import { AUDIT_EVENTS } from '../../../audit/domain/audit-event.js';
-import { auditFile, auditPage } from '../api/entries.js';
+import { auditFile, readAuditPage } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
 import { type Event, eventText } from '../domain/audit-text.js';
 import { listText } from '../domain/count-text.js';
@@ -68,7 +68,7 @@ export function Audit() {
   const { asked } = useFilters(FILTERS);
   const { user, ...rest } = withMoments(asked, 'from', 'to');
   const query = { ...rest, ...(user !== undefined && { user: user.replace(/^(user|engine):/, '') }) };
-  const list = usePages(['audit', query], (page) => auditPage({ ...query, ...page }), { isKept: true });
+  const list = usePages(['audit', query], (page) => readAuditPage({ ...query, ...page }), { isKept: true });
   return (
     <Page
       isClose

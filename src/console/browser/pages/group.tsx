@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { accessChanged, useGrants, usePolicies } from '../api/entries.js';
+import { refreshAccess, useGrants, usePolicies } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
 import { queries } from '../api/session.js';
 import { numberText } from '../domain/count-text.js';
@@ -226,7 +226,7 @@ function useMemberChanges(id: number) {
         setLeaves(without(member));
       }
     },
-    onSettled: () => accessChanged(),
+    onSettled: () => refreshAccess(),
   });
   const mended = (set: typeof setJoins) => (all: readonly Named[]) => {
     set(all);

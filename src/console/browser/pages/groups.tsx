@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { accessChanged } from '../api/entries.js';
+import { refreshAccess } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
 import { listText, numberText } from '../domain/count-text.js';
 import { Button } from '../parts/controls.js';
@@ -104,7 +104,7 @@ export function GroupForm({ group, close }: { group?: Group; close: () => void }
     onSuccess: ({ id }) => {
       close();
       if (group === undefined) navigate(`/groups/${id}`);
-      return accessChanged();
+      return refreshAccess();
     },
   });
   const label = group === undefined ? 'New group' : isNamed ? 'Rename the group' : 'Describe the group';

@@ -1,17 +1,17 @@
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
-import { accessChanged } from '../api/entries.js';
+import { refreshAccess } from '../api/entries.js';
 import { useGuarantee, useJudgement } from '../api/guarantees.js';
 import { countText } from '../domain/count-text.js';
-import { offeredAt } from '../domain/grant-form.js';
+import { offeredNode } from '../domain/grant-form.js';
 import * as forms from '../domain/guarantee-form.js';
 import { Act, ProofForm } from '../parts/act.js';
 import { useFormInAddress, useUnsaved } from '../parts/address.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Check, fieldsOf, Segments, TextField } from '../parts/form.js';
-import { Failure, Note, Notice, toast } from '../parts/notice.js';
+import { Failure, Note, Notice, showToast } from '../parts/notice.js';
 import { EntryPage, PageHead, Region } from '../parts/page.js';
 import { PlaceFields, PrivilegeChecks } from '../parts/place-fields.js';
 import { ColumnCombobox, Principals } from '../parts/policy-fields.js';
@@ -83,8 +83,8 @@ function GuaranteeEditor({ loaded }: { loaded: forms.Guarantee | null }) {
                   asks="recent proof"
                   run={() => bodyOf(api.DELETE('/api/admin/guarantees/{id}', { params }))}
                   done={() => {
-                    toast({ text: `${base.name} is deleted.` });
-                    return accessChanged(() => go('/guarantees'));
+                    showToast({ text: `${base.name} is deleted.` });
+                    return refreshAccess(() => go('/guarantees'));
                   }}
                   button={{ text: 'Delete…', look: 'danger quiet' }}
                 >
@@ -100,10 +100,10 @@ function GuaranteeEditor({ loaded }: { loaded: forms.Guarantee | null }) {
           asks={base === null || isUnchanged ? undefined : 'recent proof'}
           run={save}
           done={(written) => {
-            toast({ text: `${written.name} is saved.` });
+            showToast({ text: `${written.name} is saved.` });
             setBase(written);
             setForm(forms.formOfGuarantee(written));
-            void accessChanged(() => base === null && go(`/guarantees/${written.id}`));
+            void refreshAccess(() => base === null && go(`/guarantees/${written.id}`));
           }}
           close={() => go('/guarantees')}
         >
@@ -202,7 +202,7 @@ function ScopeFields({ form, change, errors, at }: FieldsProps<forms.ScopeForm> 
       )}
       {!forms.isReading(form) && (
         <div className="field">
-          <PrivilegeChecks node={offeredAt(form)} holder={null} {...field('privileges')} />
+          <PrivilegeChecks node={offeredNode(form)} holder={null} {...field('privileges')} />
           <p className="hint">None chosen: all of them.</p>
         </div>
       )}

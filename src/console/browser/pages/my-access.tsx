@@ -9,7 +9,7 @@ import { useAsked } from '../parts/address.js';
 import { Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Check, NewPasswordField, TextField, useForm } from '../parts/form.js';
-import { Failure, Secret, toast } from '../parts/notice.js';
+import { Failure, Secret, showToast } from '../parts/notice.js';
 import { Empty, Fact, Page, Region } from '../parts/page.js';
 import { type Column, Listing } from '../parts/table.js';
 
@@ -88,7 +88,7 @@ function OwnChange({ of, close }: { of: Changed; close: () => void }) {
     else await bodyOf(api.POST('/api/auth/password', { body: { ...proof, new_password: next } }));
   };
   const done = (): void => {
-    toast({ text: `Your ${of === 'e-mail' ? 'e-mail address' : 'password'} is changed.` });
+    showToast({ text: `Your ${of === 'e-mail' ? 'e-mail address' : 'password'} is changed.` });
     close();
     void queries.invalidateQueries();
   };

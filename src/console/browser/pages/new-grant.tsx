@@ -3,7 +3,7 @@ import { type SubmitEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { accessChanged } from '../api/entries.js';
+import { refreshAccess } from '../api/entries.js';
 import { countText, peopleText } from '../domain/count-text.js';
 import {
   addressOfForm,
@@ -11,7 +11,7 @@ import {
   type GrantForm,
   grantOfForm,
   nodeOfForm,
-  offeredAt,
+  offeredNode,
 } from '../domain/grant-form.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
@@ -21,7 +21,7 @@ import { useFormInAddress } from '../parts/address.js';
 import { Changes, DraftChange, Totals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { Check, fieldsOf, TextField } from '../parts/form.js';
-import { Failure, toast } from '../parts/notice.js';
+import { Failure, showToast } from '../parts/notice.js';
 import { PageHead } from '../parts/page.js';
 import { PlaceFields, PrivilegeChecks } from '../parts/place-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
@@ -39,12 +39,12 @@ export function GrantDraft() {
     onSuccess: ({ granted }) => {
       const names = grant?.privileges.join(', ') ?? '';
       const node = grant?.resource ?? {};
-      toast({
+      showToast({
         text: `Granted ${names} on ${pathText(node)}. It is live with the next publication.`,
         link: { href: addressOfNode(node), text: 'See who' },
         warnings: granted.flatMap(({ warnings = [] }) => warnings),
       });
-      return accessChanged(() => go('/grants'));
+      return refreshAccess(() => go('/grants'));
     },
   });
   const change = (part: Partial<GrantForm>): void => {
@@ -67,7 +67,7 @@ export function GrantDraft() {
         <PageHead title="New grant" intro="Nothing is written until you grant it." />
         <PrincipalCombobox {...field('principal')} />
         <PlaceFields form={form} change={change} error={errors['resource']} />
-        <PrivilegeChecks node={offeredAt(form)} holder={form.principal} {...field('privileges')} />
+        <PrivilegeChecks node={offeredNode(form)} holder={form.principal} {...field('privileges')} />
         <Replaced form={form} set={field('revoke').set} />
         <TextField
           label="Expires"

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
-import { accessChanged } from '../api/entries.js';
+import { refreshAccess } from '../api/entries.js';
 import { countOf, usePages } from '../api/pages.js';
 import { useProvider } from '../api/session.js';
 import { whyOfEntry } from '../domain/why-address.js';
@@ -147,7 +147,7 @@ function AccountActs({ account }: { account: Schemas['UsedAccountResponse'] }) {
   const isLinked = typeof link?.linked_at === 'string';
   const change = (body: Schemas['UserChangeDto']) => bodyOf(api.PATCH('/api/admin/users/{id}', { params, body }));
   const asks = isAdministrator ? 'recent proof' : undefined;
-  const done = (): void => void accessChanged();
+  const done = (): void => void refreshAccess();
   const danger = { look: 'quiet danger', icon: 'stop' };
   return (
     <section className="stack stack--tight">

@@ -3,9 +3,9 @@ import { type SubmitEvent, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { api, fieldErrorsOf, isProblem, type Schemas, versionOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { accessChanged, useLastActor } from '../api/entries.js';
+import { refreshAccess, useLastActor } from '../api/entries.js';
 import { useMe } from '../api/session.js';
-import { firstRows, type Rows } from '../api/statements.js';
+import { readFirstRows, type Rows } from '../api/statements.js';
 import { readRefusal } from '../domain/engine-refusal.js';
 import { clockTime } from '../domain/moment-text.js';
 import {
@@ -26,7 +26,7 @@ import { useFormInAddress, useSettled, useUnsaved } from '../parts/address.js';
 import { Checks, Side, Totals } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
-import { Failure, failureText, Notice, toast } from '../parts/notice.js';
+import { Failure, failureText, Notice, showToast } from '../parts/notice.js';
 import { EntryPage, Page, Region } from '../parts/page.js';
 import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
@@ -89,7 +89,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
     onMutate: () => form,
     onSuccess: async (written, _, sent) => {
       const { id: number, warnings } = written.body;
-      toast({ text: `Policy ${number} is saved. It is live with the next publication.`, warnings });
+      showToast({ text: `Policy ${number} is saved. It is live with the next publication.`, warnings });
       setBase(written);
       setTried(false);
       // Text that was typed meanwhile stays, and so does this page.
@@ -97,7 +97,7 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
         setForm(formOfPolicy(written.body));
         if (loaded === null) go(`/policies/${number}`);
       }
-      await accessChanged();
+      await refreshAccess();
     },
     onError: async (problem) => {
       if (id !== null && isProblem(problem, 'precondition_failed')) setTheirs(await read(id));
@@ -266,7 +266,7 @@ function RowComparison({ draft, saved }: RowComparisonProps) {
     enabled: sql !== '',
     staleTime: 60_000,
     refetchOnWindowFocus: false,
-    queryFn: ({ signal }) => firstRows(sql, 'most' in sample ? sample.most : 0, signal),
+    queryFn: ({ signal }) => readFirstRows(sql, 'most' in sample ? sample.most : 0, signal),
   });
   const isCurrent = 'sql' in sample && sample.sql === sql;
   const sides = isCurrent && data !== undefined ? sample.read(data) : null;

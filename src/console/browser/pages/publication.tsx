@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo } from 'react';
 import { Link, useParams } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { auditPage } from '../api/entries.js';
+import { readAuditPage } from '../api/entries.js';
 import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
 import { causesOf } from '../domain/audit-text.js';
@@ -126,7 +126,7 @@ function Causes({ of: { version, published_at: to } }: { of: Publication }) {
   const { data } = useQuery({
     queryKey: ['audit', 'before', version],
     staleTime: Infinity,
-    queryFn: () => auditPage({ to, limit: 200 }),
+    queryFn: () => readAuditPage({ to, limit: 200 }),
   });
   const events = causesOf(data?.items ?? []);
   const [first, more] = useFirst(events, 5);

@@ -5,7 +5,7 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { useMe } from '../api/session.js';
 import { type Node, privilegesOn } from '../domain/grant-form.js';
 import { momentText } from '../domain/moment-text.js';
-import { nearest, NO_NAMES, pathText } from '../domain/node-path.js';
+import { nearestEntries, NO_NAMES, pathText } from '../domain/node-path.js';
 import { KIND_NAMES, type Policy } from '../domain/policy-form.js';
 import { type Named, principalParameter } from '../domain/principal.js';
 import {
@@ -239,7 +239,7 @@ function Nearby({ node }: { node: object }) {
     queryKey: ['effective-access', 'nearby'],
     queryFn: () => bodyOf(api.GET('/api/access/effective', { params: { query: { limit: 200 } } })),
   });
-  const items = nearest(node, data?.items ?? []);
+  const items = nearestEntries(node, data?.items ?? []);
   if (items.length === 0) return null;
   return (
     <Region title="What you reach nearby">

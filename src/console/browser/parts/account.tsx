@@ -9,7 +9,7 @@ import { pathText } from '../domain/node-path.js';
 import { Badge, Button } from './controls.js';
 import { Limits, Moment, Path, Privileges, WhyLink } from './display.js';
 import { type Filter, FilterBar, SEARCH, useFilters } from './filter-bar.js';
-import { Until } from './grants.js';
+import { ExpiryText } from './grants.js';
 import { Failure } from './notice.js';
 import { Region } from './page.js';
 import { type Column, Listing } from './table.js';
@@ -87,7 +87,7 @@ function columnsOf(why: EffectiveAccessProps['why']): readonly Column<Access>[] 
       className: 'nowrap',
       isLabelled: true,
       order: lastEnd,
-      cell: (access) => <Until at={lastEnd(access)} />,
+      cell: (access) => <ExpiryText at={lastEnd(access)} />,
     },
   ];
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { api, bodyOf } from '../api/client.js';
-import { accessChanged, type Grant } from '../api/entries.js';
+import { refreshAccess, type Grant } from '../api/entries.js';
 import { daysUntil } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
 import { principalName } from '../domain/principal.js';
@@ -8,7 +8,7 @@ import { now } from '../now.js';
 import { Act } from './act.js';
 import { Badge, ButtonLink } from './controls.js';
 import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
-import { toast } from './notice.js';
+import { showToast } from './notice.js';
 import { type Column, Listing, type Pages } from './table.js';
 
 /** Begins a grant. @param props.query what its form holds at first */
@@ -50,7 +50,7 @@ const REST: readonly Column<Grant>[] = [
     className: 'line',
     isLabelled: true,
     order: 'expires_at',
-    cell: ({ expires_at: at }) => <Until at={at} />,
+    cell: ({ expires_at: at }) => <ExpiryText at={at} />,
   },
   {
     name: 'Action',
@@ -78,7 +78,7 @@ export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantT
 }
 
 /** When a grant ends; amber in its last week. */
-export function Until({ at }: { at: string | null }) {
+export function ExpiryText({ at }: { at: string | null }) {
   if (at === null) return <span className="hidden">no end</span>;
   if (daysUntil(new Date(at), now()) >= 7) return <Moment at={at} />;
   return <Badge tone="warn" icon="clock" text={<Moment at={at} />} />;
@@ -96,8 +96,8 @@ function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }) {
         preview={{ draft: { revoke: [id] }, side: 'loses' }}
         run={() => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } }))}
         done={() => {
-          toast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
-          return accessChanged();
+          showToast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
+          return refreshAccess();
         }}
         button={{ look: 'small quiet', 'aria-describedby': `grant-${id}` }}
       >

@@ -122,7 +122,7 @@ interface Message {
 const shown = sharedState<Message | null>(null);
 
 /** Shows a success, on the next page as well. */
-export const toast = shown.set;
+export const showToast = shown.set;
 
 /** Milliseconds for which a success is shown, and one with warnings. */
 const LIFE = 6_000;
@@ -134,7 +134,7 @@ export function Toast() {
   const [isHeld, hold] = useState(false);
   useEffect(() => {
     if (message === null || isHeld) return;
-    const timer = setTimeout(() => toast(null), message.warnings?.length ? LIFE_WITH_WARNINGS : LIFE);
+    const timer = setTimeout(() => showToast(null), message.warnings?.length ? LIFE_WITH_WARNINGS : LIFE);
     return () => clearTimeout(timer);
   }, [message, isHeld]);
   // The live region is in the page before its content: otherwise browsers do not read it aloud.

@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
-import { accessChanged, type Policy } from '../api/entries.js';
+import { refreshAccess, type Policy } from '../api/entries.js';
 import { pathText } from '../domain/node-path.js';
 import { KIND_NAMES } from '../domain/policy-form.js';
 import { principalName } from '../domain/principal.js';
 import { Act } from './act.js';
 import { Icon } from './controls.js';
 import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
-import { toast } from './notice.js';
+import { showToast } from './notice.js';
 import { type Column, Listing, type Pages } from './table.js';
 
 export const KIND_ICONS = { row_filter: 'filter', column_mask: 'mask', hidden_column: 'column', deny: 'stop' } as const;
@@ -106,8 +106,8 @@ export function DeletePolicy({ policy: { body, version } }: { policy: { body: Po
       preview={{ draft: { policies: { delete: [id] } }, side: 'gains' }}
       run={() => bodyOf(api.DELETE('/api/admin/policies/{id}', { params }))}
       done={() => {
-        toast({ text: `Policy ${id} is deleted. It ends with the next publication.` });
-        return accessChanged(() => go('/policies'));
+        showToast({ text: `Policy ${id} is deleted. It ends with the next publication.` });
+        return refreshAccess(() => go('/policies'));
       }}
       button={{ text: 'Delete…', look: 'danger quiet' }}
     />

@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 import { useColumns } from '../api/statements.js';
-import { offeredAt } from '../domain/grant-form.js';
+import { offeredNode } from '../domain/grant-form.js';
 import {
   ALSO_CLOSED,
   hasColumn,
@@ -65,7 +65,7 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
         )}
         {kind === 'deny' && (
           <>
-            <PrivilegeChecks node={offeredAt(form)} holder={null} {...field('privileges')} />
+            <PrivilegeChecks node={offeredNode(form)} holder={null} {...field('privileges')} />
             <p className="hint">None chosen: all of them are denied.</p>
           </>
         )}

@@ -13,7 +13,7 @@ import {
 } from '../api/publishing.js';
 import { changeText, permissionOf } from '../domain/access-change.js';
 import { numberText, sizeText } from '../domain/count-text.js';
-import { whyChanged } from '../domain/why-address.js';
+import { whyOfChange } from '../domain/why-address.js';
 import { Act, DialogAct } from './act.js';
 import { useAsked } from './address.js';
 import { AccessDifference, Change } from './changes.js';
@@ -98,7 +98,7 @@ export function UndoLink({ of, otherwise }: UndoLinkProps) {
   const { what = '', people = [] } =
     [...(of?.lost ?? []), ...(of?.gained ?? [])].find(({ what: each }) => permissionOf(each)) ?? {};
   const principal = useNamed(people[0]);
-  return <Link href={(principal && whyChanged(what, principal)) ?? otherwise}>How to undo it</Link>;
+  return <Link href={(principal && whyOfChange(what, principal)) ?? otherwise}>How to undo it</Link>;
 }
 
 type Finding = Schemas['FindingResponse'];

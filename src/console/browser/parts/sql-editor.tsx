@@ -11,8 +11,8 @@ import { Compartment, EditorState, Prec } from '@codemirror/state';
 import { Decoration, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
-import { ownNames } from '../api/catalog.js';
-import { quoted } from '../domain/node-path.js';
+import { readOwnNames } from '../api/catalog.js';
+import { quoteName } from '../domain/node-path.js';
 
 interface SqlEditorProps {
   label: string;
@@ -140,8 +140,8 @@ function completeNames(place: () => { catalog: string; schema: string }) {
     );
     const part = typed.text === '' || typed.text.endsWith('.') ? '' : (names.pop() ?? '');
     const last = /(?:"(?:[^"]|"")*|\w*)$/.exec(typed.text)?.[0].length ?? 0;
-    const found = await Promise.all(placesOf(names, place()).map((under) => ownNames(under, part)));
-    const options = [...new Set(found.flat())].map((name) => ({ label: name, apply: quoted(name) }));
+    const found = await Promise.all(placesOf(names, place()).map((under) => readOwnNames(under, part)));
+    const options = [...new Set(found.flat())].map((name) => ({ label: name, apply: quoteName(name) }));
     // Names nearest to the place of the statement come first.
     return options.length === 0 ? null : { from: context.pos - last, options };
   };
