@@ -187,7 +187,7 @@ export class SessionStore {
   }
 
   /** Ends a session of an account. `unknown`: the account never had the session, or it was removed after its end. */
-  async endOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
+  async endSessionOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
     const row = await this.session.firstRow<{ had_ended: boolean }>(
       `UPDATE sessions SET ended_at = coalesce(ended_at, $3)
        FROM (SELECT ended_at IS NOT NULL AS had_ended FROM sessions WHERE id = $1 AND user_id = $2 FOR UPDATE) AS before

@@ -270,7 +270,7 @@ export class SessionsService {
   async end(userId: number, sessionId: string, by: AuditContext): Promise<void> {
     if (!isUuid(sessionId)) throw new Refused('not_found');
     await this.transaction.run(async () => {
-      const end = await this.sessions.endOf(userId, sessionId, this.clock.now());
+      const end = await this.sessions.endSessionOf(userId, sessionId, this.clock.now());
       if (end === 'unknown') throw new Refused('not_found');
       if (end === 'had-ended') return;
       await this.audit.record({ event: 'session_ended', ...by, subject: sessionSubject(sessionId), details: {} });

@@ -61,7 +61,8 @@ export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSe
 
 /**
  * Handles groups whose members changed. A grant applies to members in both snapshots, a policy to members in either: policies of each
- * snapshot name a copy of the group with that snapshot's members. If everyone has changed, a group replaces it in grants.
+ * snapshot name a copy of the group with that snapshot's members. If the members of everyone differ, grants to everyone
+ * name a group of its common members instead.
  */
 class ChangedGroups {
   private readonly changed: PairedGroup[];

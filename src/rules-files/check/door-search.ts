@@ -160,8 +160,8 @@ export class DoorSearch {
 
   isAbout(rule: ForeignRule, { name, groups }: Person): boolean {
     this.budget.spend(STEPS_PER_MATCH);
-    if (rule.patterns.has('role') || !this.isNamed(this.textOf(rule, 'user'), name)) return false;
-    return !rule.patterns.has('group') || groups.some((group) => this.isNamed(this.textOf(rule, 'group'), group));
+    if (rule.patterns.has('role') || !this.matchesName(this.textOf(rule, 'user'), name)) return false;
+    return !rule.patterns.has('group') || groups.some((group) => this.matchesName(this.textOf(rule, 'group'), group));
   }
 
   /** Whether `wide` matches all people whom `narrow` matches; false if it is not known. */
@@ -177,7 +177,7 @@ export class DoorSearch {
     const names = this.names.language(some);
     if (names.kind !== 'names') return false;
     this.budget.spend(names.names.size);
-    return [...names.names].every((name) => this.isNamed(all, name));
+    return [...names.names].every((name) => this.matchesName(all, name));
   }
 
   /** Names of people of a rule who do not pass a gate; null: nobody of the rule passes. */
@@ -237,7 +237,7 @@ export class DoorSearch {
     const isFirst = own !== undefined && (others === undefined || isListed(own) || !isListed(others));
     const [narrow, wide] = isFirst ? [own, others] : [others, own];
     if (wide !== undefined && wide !== narrow && !isListed(narrow)) return null;
-    const names = [...patterns.spelled(narrow)].filter((name) => this.isNamed(wide, name));
+    const names = [...patterns.spelled(narrow)].filter((name) => this.matchesName(wide, name));
     this.budget.spend(names.length);
     // A pattern that matches many catalogs hardly intends to include `system`.
     return key === 'user' || isListed(own) ? names : names.filter((name) => name !== SYSTEM);
@@ -281,7 +281,7 @@ export class DoorSearch {
       .sort((a, b) => a.length - b.length);
     const open = () => [...[rule, other, ...entries].flatMap((each) => this.spelledNames(each, 'user')), ANYBODY];
     const names = [...new Set(listed ?? open())]
-      .filter((name) => users.every((user) => this.isNamed(user, name)))
+      .filter((name) => users.every((user) => this.matchesName(user, name)))
       .slice(0, MOST_NAMES);
     const needed = [rule, other].map((each) => this.spelledNames(each, 'group')).sort((a, b) => a.length - b.length);
     for (const entry of [
@@ -303,7 +303,7 @@ export class DoorSearch {
   }
 
   /** Matches without listing the names of the pattern, which may be thousands. */
-  private isNamed(text: string | undefined, name: string): boolean {
+  private matchesName(text: string | undefined, name: string): boolean {
     return text === undefined || matches(this.names.pattern(text), name, this.budget);
   }
 

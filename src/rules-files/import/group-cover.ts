@@ -107,7 +107,7 @@ export class GroupCover {
    * Chooses the groups that a policy names, and their exceptions.
    * @param names people to whom it must apply
    * @param isSpared whether a person must be excepted
-   * @param losesOnlyYielding whether only rights that yield to the policy are the reason: another group could give the denied access
+   * @param losesOnlyYielding whether the policy would take from a person only rights that yield to it: another group may give them
    * @param isForAll whether it may name everyone
    * @returns `left`: users to whom it applies by name; `missed`: people to whom it cannot apply
    */

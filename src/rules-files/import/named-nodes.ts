@@ -34,7 +34,7 @@ export function namedNodes(
   patterns.markSpelled(ofSettings);
   const known = new KnownNames(listing, rules, patterns);
   // Names of the engine's sets include witnesses of open patterns, which are not named by rules.
-  const spelled = known.spelled();
+  const spelled = known.spelledNames();
   const nodesOf = (
     above: Node,
     level: Level,
@@ -97,7 +97,7 @@ class KnownNames {
   }
 
   /** Names that rules spell out. */
-  spelled(): Set<string> {
+  spelledNames(): Set<string> {
     const texts = new Set(this.rules.flatMap(({ catalog, schema, name }: NamedRule) => [catalog, schema, name]));
     return new Set([...texts].flatMap((text) => [...spelledNames(text, this.patterns)]));
   }

@@ -29,7 +29,7 @@ export class RuleTrie {
   private below(path: readonly string[]): Level[] {
     let levels: Level[] = [this.root];
     for (const name of path)
-      levels = levels.flatMap((level) => [...level.wildcard(), ...level.only(name, this.budget)]);
+      levels = levels.flatMap((level) => [...level.wildcard(), ...level.levelsOnlyFor(name, this.budget)]);
     this.budget.spend(STEPS_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
     return levels;
   }
@@ -49,7 +49,7 @@ export class Branch {
 
   /** Rules that match this name but not every name, in their order. */
   only(name: string): number[] {
-    return ordered(this.levels.flatMap((level) => level.only(name, this.budget)));
+    return ordered(this.levels.flatMap((level) => level.levelsOnlyFor(name, this.budget)));
   }
 
   /** Names that rules spell out here, and witnesses of open patterns. */
@@ -98,7 +98,7 @@ class Level {
     return this.any ? [this.any] : [];
   }
 
-  only(name: string, budget: WorkBudget): Level[] {
+  levelsOnlyFor(name: string, budget: WorkBudget): Level[] {
     const exact = this.named.get(name);
     const levels = exact ? [exact] : [];
     for (const [pattern, { level }] of this.open) if (matches(pattern, name, budget)) levels.push(level);

@@ -60,14 +60,14 @@ export interface Verdict {
 /** Maximum of witnesses for each guarantee, where no other is given. */
 export const MOST_WITNESSES = 20;
 
-/** Judges guarantees by a document: `see` receives the holders of each fact at each node, one after the other. */
+/** Judges guarantees by a document: `addHolders` receives the holders of each fact at each node, one after the other. */
 export class GuaranteeJudge {
   private readonly judged: readonly JudgedGuarantee[];
   /** The refined scopes that the current table is in, with its readers whom no restriction so far keeps from what is asked. */
   private table: { scope: JudgedScope; fact: Question; active: Uint32Array; readers: Bitset }[] = [];
   /** Scopes that the current schema can be in. */
   private near: { key: string | null; scopes: readonly JudgedScope[] } = { key: null, scopes: [] };
-  /** Scopes of the current node; null: of facts without a node. */
+  /** The node of the last fact and the scopes that include it. Node null: the fact has no node; undefined: no fact yet. */
   private here: { node: Node | null | undefined; scopes: readonly JudgedScope[] } = { node: undefined, scopes: [] };
 
   constructor(guarantees: readonly Guarantee[], engine: Engine, users: JudgedUsers, most = MOST_WITNESSES) {

@@ -1,4 +1,4 @@
-import { combined } from '../../../trino-rules/model/privilege.js';
+import { withSums } from '../../../trino-rules/model/privilege.js';
 import type { Schemas } from '../api/client.js';
 import type { Part } from './audit-text.js';
 import * as grants from './grant-form.js';
@@ -71,7 +71,7 @@ interface Scope {
 function formOfScope({ resource = {}, privileges = [], unfiltered: isUnfiltered = false }: Scope): ScopeForm {
   const { column = '', ...node } = resource as WithColumn;
   const form = { ...grants.placeOfNode(node), column, isUnfiltered, privileges: [...privileges] };
-  const all = combined(grants.privilegesOn(node).filter((each) => each !== 'EXECUTE_QUERIES'));
+  const all = withSums(grants.privilegesOn(node).filter((each) => each !== 'EXECUTE_QUERIES'));
   return isReading(form) || all.join() === privileges.join() ? { ...form, privileges: [] } : form;
 }
 

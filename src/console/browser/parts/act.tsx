@@ -4,7 +4,7 @@ import { flushSync } from 'react-dom';
 import { isProblem, Problem } from '../api/client.js';
 import { type Draft, usePreview } from '../api/drafts.js';
 import { confirmAtProvider, confirmByPassword, refreshStart, useStart } from '../api/session.js';
-import { RETURN, returnAddress, useAddress, useAsked } from './address.js';
+import { RETURN_KEYS, returnAddress, useAddress, useAsked } from './address.js';
 import { DraftGuarantees, Side } from './changes.js';
 import { Button } from './controls.js';
 import { Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
@@ -205,7 +205,9 @@ function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
 /** Why a sign-in at the provider failed, by the code in the return address. @param props.texts by code; `other` for codes without a text */
 export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {
   const { search } = useAddress();
-  const code = search.get(RETURN.code);
+  const code = search.get(RETURN_KEYS.code);
   if (code === null) return null;
-  return <Failure problem={new Problem(0, code, texts[code] ?? texts.other, search.get(RETURN.requestId), null, [])} />;
+  return (
+    <Failure problem={new Problem(0, code, texts[code] ?? texts.other, search.get(RETURN_KEYS.requestId), null, [])} />
+  );
 }

@@ -24,17 +24,18 @@ export function useAddress() {
 /** The act that a dialog asks about, in a parameter of the address: after a confirmation at the provider it is open again. */
 export function useAsked(parameter: string): { asked: string | null; ask: (value: string) => void; close: () => void } {
   const { search, change } = useAddress();
-  const ask = (value: string): void => change({ [parameter]: value, [RETURN.code]: '', [RETURN.requestId]: '' });
+  const ask = (value: string): void =>
+    change({ [parameter]: value, [RETURN_KEYS.code]: '', [RETURN_KEYS.requestId]: '' });
   return { asked: search.get(parameter), ask, close: () => ask('') };
 }
 
 /** Parameters with which the provider's sign-in returns a failure. */
-export const RETURN = { code: 'error', requestId: 'request_id' } as const;
+export const RETURN_KEYS = { code: 'error', requestId: 'request_id' } as const;
 
 /** The address of this page and its question, for the way back. */
 export function returnAddress(search: URLSearchParams): string {
   const kept = new URLSearchParams(search);
-  for (const parameter of Object.values(RETURN)) kept.delete(parameter);
+  for (const parameter of Object.values(RETURN_KEYS)) kept.delete(parameter);
   return `${location.pathname}?${kept.toString()}`;
 }
 
