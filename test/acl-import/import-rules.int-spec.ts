@@ -333,4 +333,23 @@ describe('the import of rules', () => {
       ['imported-4', 5, 6],
     ]);
   });
+
+  it('says of combinations of groups that nobody is in what the smallest of them loses, and no larger one', () => {
+    const rules = {
+      catalogs: [{ group: 'owners|readers|clerks|guests', catalog: 'sales', allow: 'all' }],
+      schemas: [],
+      tables: [
+        { group: 'owners', catalog: 'sales', privileges: ['SELECT', 'INSERT', 'DELETE'] },
+        { group: 'readers', catalog: 'sales', schema: 'eu', table: 'orders', privileges: ['SELECT'], filter: 'id < 9' },
+        { group: 'readers|clerks|guests', catalog: 'sales', schema: 'eu', privileges: ['SELECT'] },
+      ],
+      queries: [{ allow: ['execute'] }],
+    };
+    const users = ['owners', 'readers', 'clerks', 'guests'].map((group) => ({ name: `in-${group}`, groups: [group] }));
+    const { findings } = imported(JSON.stringify(rules), users);
+    const said = findings.filter(({ code }) => code === 'import-combinations').flatMap(({ what }) => what);
+
+    expect(said).not.toEqual([]);
+    expect(said.filter((line) => !line.startsWith('who joins owners and readers: '))).toEqual([]);
+  });
 });

@@ -76,6 +76,11 @@ export class DifferenceFindings {
    */
   joinerFindings(lost: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
     const known = new Map(joiners.map((joiner) => [joiner.name, joiner]));
+    /** Whether another combination is the larger one: it says nothing new. */
+    const isWithin = (name: string, other: string): boolean => {
+      const [groups = [], larger = []] = [name, other].map((each) => known.get(each)?.groups);
+      return groups.length < larger.length && groups.every((group) => larger.includes(group));
+    };
     const findings = (code: 'import-joiners' | 'import-combinations', why: string): ImportFinding[] => {
       const ofThem = lost.filter(isOfMembers).flatMap((difference) => {
         const losing = new Set(difference.people);
@@ -89,7 +94,9 @@ export class DifferenceFindings {
           if (joiner.isPair && joiner.groups.some(isLostAlone)) return false;
           return joiner.like.length === 0 ? !isLostByListed : !joiner.like.some((each) => losing.has(each));
         });
-        return people.length === 0 ? [] : [{ ...difference, people }];
+        if (people.length === 0) return [];
+        if (code === 'import-joiners') return [{ ...difference, people }];
+        return [{ ...difference, people: people.filter((name) => !people.some((other) => isWithin(other, name))) }];
       });
       return this.findingsAtRules(code, ofThem, why).map((finding) => {
         const found = finding.people.flatMap((name) => known.get(name) ?? []);
