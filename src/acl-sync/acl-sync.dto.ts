@@ -96,7 +96,7 @@ const NULLABLE_INTEGER = { ...INTEGER, nullable: true };
 const PEOPLE_GAINING = {
   ...NULLABLE_INTEGER,
   description:
-    'People who gain anything, by name; all whom no rule names count as one of each kind. Null: not compared.',
+    'People who gain anything, by name; all whom no rule names count as one of each kind. Accounts that act as others are not counted for acting as these. Null: not compared.',
 };
 const PEOPLE_LOSING = { ...NULLABLE_INTEGER, description: 'The same, who lose anything.' };
 
@@ -145,6 +145,7 @@ class PublicationSummaryResponse {
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
   @ApiNullable(ReferenceResponse, 'The account that requested it.') triggered_by!: ReferenceResponse | null;
   @ApiProperty() snapshot_hash!: string;
+  @ApiProperty({ ...MOMENT, description: 'Later changes are in the next version.' }) snapshot_at!: string;
 
   @ApiProperty({ description: 'Only what recorded changes took away was published, because the run was refused.' })
   is_withdrawal!: boolean;
@@ -226,6 +227,7 @@ export function toSummaryResponse(publication: PublicationSummary): PublicationS
   return {
     ...{ outcome: 'applied', version, hash, rules, bytes, trigger, triggered_by: publication.triggeredBy },
     snapshot_hash: publication.snapshotHash,
+    snapshot_at: publication.snapshotAt.toISOString(),
     is_withdrawal: publication.isWithdrawal,
     is_found: publication.isFound,
     restored: restored && { ...restored, until: restored.until.toISOString() },

@@ -10,7 +10,7 @@ import {
 } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
-import { addMember, countMembers, differences, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addMember, countMembers, differences, membersOf, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
@@ -33,7 +33,10 @@ export interface AccessChange {
   /** Number of facts that are gained, and lost; the lists hold only the first of these. */
   gainedInAll: number;
   lostInAll: number;
-  /** Number of people who gain, and lose, anything; null: recorded by a version that did not count people. */
+  /**
+   * Number of people who gain, and lose, anything; null: recorded by a version that did not count people. The right to act as
+   * somebody who is counted counts nobody.
+   */
   peopleGaining: number | null;
   peopleLosing: number | null;
   /** Number of (person, node) pairs with any change; `allPairs`: with any access before or after. */
@@ -79,6 +82,8 @@ class ChangeCounter implements DocumentComparisonSink {
   private readonly changed: Bitset;
   private readonly gaining: Bitset;
   private readonly losing: Bitset;
+  /** Changes of the right to act as a user, with the users who gain and who lose it. */
+  private readonly acting: { as: string; gained: readonly number[]; lost: readonly number[] }[] = [];
   /** Users for whom the unnamed tables of a schema change, and users with access to these tables. */
   private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
@@ -94,6 +99,8 @@ class ChangeCounter implements DocumentComparisonSink {
 
   change(): AccessChange {
     const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = this;
+    this.addActing(this.gaining, 'gained');
+    this.addActing(this.losing, 'lost');
     const [peopleGaining, peopleLosing] = [this.count(this.gaining), this.count(this.losing)];
     return { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs };
   }
@@ -106,8 +113,11 @@ class ChangeCounter implements DocumentComparisonSink {
     const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
     const what = isRestriction(changed) ? `not: ${describeRestriction(changed)}` : describePermission(changed);
     for (const position of [...gained, ...lost]) addMember(this.changed, position);
-    for (const position of gained) addMember(this.gaining, position);
-    for (const position of lost) addMember(this.losing, position);
+    if (changed.about === 'impersonation') this.acting.push({ as: changed.newUser, gained, lost });
+    else {
+      for (const position of gained) addMember(this.gaining, position);
+      for (const position of lost) addMember(this.losing, position);
+    }
     if (gained.length > 0 && this.gainedInAll++ < this.bounds.things)
       this.gained.push(this.changedAccess(what, gained));
     if (lost.length > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(this.changedAccess(what, lost));
@@ -140,6 +150,15 @@ class ChangeCounter implements DocumentComparisonSink {
     this.changedPairs += this.count(this.changed, active);
     this.allPairs += this.count(reaching, active);
     for (const index of active) this.changed[index] = 0;
+  }
+
+  /** Counts users who act as a user, unless that user is counted already. */
+  private addActing(to: Bitset, side: 'gained' | 'lost'): void {
+    const counted = new Set(membersOf(to));
+    for (const { as, [side]: actors } of this.acting) {
+      if (this.engine.people.named(as).some((position) => counted.has(position))) continue;
+      for (const position of actors) addMember(to, position);
+    }
   }
 
   private count(words: Bitset, active = this.engine.everyWord): number {
