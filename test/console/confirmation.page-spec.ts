@@ -88,6 +88,7 @@ test('an administrator without a password confirms a promotion at the provider, 
     'Make the first grant',
     'Connect the engine',
   ]);
+  await expect(page.getByText(/^Its file access control reads file .*rules\.json\.$/)).toBeVisible();
   await expectAccessible(page);
   await page.goto(`/people/${promoted}`);
   await page.getByRole('button', { name: 'Make administrator…' }).click();

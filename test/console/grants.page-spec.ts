@@ -87,7 +87,7 @@ test('grants on everything, to everyone, and over queries are shown before they 
   await choose(page, 'Person or group', 'kim');
   await expect(page.getByRole('group', { name: 'Privileges' }).getByRole('checkbox')).toHaveCount(5);
   await page.getByRole('checkbox', { name: 'KILL_QUERIES' }).check();
-  await expect(gains(page)).toContainText('gain KILL_QUERIES on the engine');
+  await expect(gains(page)).toContainText('gains KILL_QUERIES on the engine');
   await page.getByRole('button', { name: 'Grant to 1 person' }).click();
   await expect(page).toHaveURL(/\/grants$/);
   await page.goto('/engine');
@@ -98,7 +98,7 @@ test('grants on everything, to everyone, and over queries are shown before they 
   await choose(page, 'Person or group', 'kim');
   await choose(page, 'Whose', 'lia');
   await page.getByRole('checkbox', { name: 'VIEW_QUERIES' }).check();
-  await expect(gains(page)).toContainText('gain VIEW_QUERIES on queries of lia');
+  await expect(gains(page)).toContainText('gains VIEW_QUERIES on queries of lia');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Grant to 1 person' }).click();
   await expect(page).toHaveURL(/\/grants$/);

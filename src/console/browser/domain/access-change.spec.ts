@@ -32,6 +32,10 @@ describe('a change of access', () => {
     expect(changeText(change([all], 70, [one], 1))).toBe(
       '61 people lose SELECT on finance.public, 70 people in all; 1 person gains INSERT on sales.eu.orders',
     );
+    expect(changeText(change([changed('execute queries', ['ana'])], 1))).toBe('1 person may no longer execute queries');
+    expect(changeText(change([], 0, [changed('not: may not SELECT the column card of a.b.c', ['ana', 'bo'])], 2))).toBe(
+      'for 2 people, no longer: may not SELECT the column card of a.b.c',
+    );
     expect(changeText(change([], 0))).toBe('Nobody gains or loses anything');
   });
 });

@@ -36,10 +36,19 @@ function sideText(verb: string, changes: readonly Changed[], people: number, inA
   if (most === undefined || people === 0) return '';
   const more = inAll > 1 ? ` and ${countText(inAll - 1, 'more thing')}` : '';
   const others = people > peopleOf(most) ? `, ${peopleText(people)} in all` : '';
-  return `${peopleWho(peopleOf(most), verb)} ${whatText(most.what)}${more}${others}`;
+  return `${whoText(verb, peopleOf(most), most.what)}${more}${others}`;
 }
 
-function whatText(what: string): string {
+function whoText(verb: string, people: number, what: string): string {
   const permission = permissionOf(what);
-  return permission === null ? `“${what}”` : `${permission.privilege} on ${pathText(permission.node)}`;
+  if (permission !== null) return `${peopleWho(people, verb)} ${permission.privilege} on ${pathText(permission.node)}`;
+  const { may, text } = mayOf(what, verb === 'lose');
+  return may.startsWith('may') ? `${peopleText(people)} ${may} ${text}` : `for ${peopleText(people)}, ${may}: ${text}`;
+}
+
+/** *may now* and *execute queries*; of a restriction, *no longer* and *may not SELECT the column card of sales.eu.orders*. */
+export function mayOf(what: string, isLoss: boolean): { may: string; text: string } {
+  const restriction = /^not: (.*)$/s.exec(what)?.[1];
+  if (restriction !== undefined) return { may: isLoss ? 'now' : 'no longer', text: restriction };
+  return { may: isLoss ? 'may no longer' : 'may now', text: what };
 }

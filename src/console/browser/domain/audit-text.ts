@@ -102,10 +102,8 @@ const otherwise: Predicate = (details, about) => {
 const CHANGES =
   /^(account_(activated|deactivated|renamed)|grant|group_deleted|member|policy|publication_re|restore|snapshot|users_imported)/;
 
-/** The changes of access that a version publishes. @param events before the version, newest first */
-export function causesOf(events: readonly Event[]): Event[] {
-  const end = events.findIndex(({ event }) => event === 'publication_applied');
-  return events.slice(0, end === -1 ? undefined : end).filter(({ event }) => CHANGES.test(event));
+export function changesAccess({ event }: Event): boolean {
+  return CHANGES.test(event);
 }
 
 function nodeOf({ resource }: Details): Part {

@@ -8,9 +8,11 @@ export function clockTime(at: Date): string {
   return CLOCK.format(at);
 }
 
-/** *today 08:52*, *Mon 19:20* of the last days, *3 Sep*, *3 Sep 2025*, in the time zone of the browser. */
+/** *today 08:52*, *tomorrow 00:05*, *Mon 19:20* of the last days, *3 Sep*, *3 Sep 2025*, in the time zone of the browser. */
 export function momentText(at: Date, today: Date): string {
   if (at.toDateString() === today.toDateString()) return `today ${CLOCK.format(at)}`;
+  const tomorrow = new Date(today.getFullYear(), today.getMonth(), today.getDate() + 1);
+  if (at.toDateString() === tomorrow.toDateString()) return `tomorrow ${CLOCK.format(at)}`;
   const days = daysUntil(today, at);
   if (days >= 0 && days < 6) return `${WEEKDAY.format(at)} ${CLOCK.format(at)}`;
   return at.getFullYear() === today.getFullYear() ? DAY.format(at) : DAY_AND_YEAR.format(at);

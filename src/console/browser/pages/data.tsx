@@ -3,6 +3,7 @@ import { useChildren } from '../api/catalog.js';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { useGrants, usePolicies } from '../api/entries.js';
 import { countOf, usePages } from '../api/pages.js';
+import { usePublishingStatus } from '../api/publishing.js';
 import { type Counted, holdersText, numberText, sizeOf } from '../domain/count-text.js';
 import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
 import { addressOfNode, nodeAt, type NodeNames, pathText, sqlPath } from '../domain/node-path.js';
@@ -274,6 +275,7 @@ function Who({ node }: { node: Node }) {
 
 /** What to do while nothing has ever been granted. */
 function FirstSteps() {
+  const target = usePublishingStatus().data?.target;
   return (
     <Empty
       title="Begin with three steps"
@@ -290,7 +292,7 @@ function FirstSteps() {
           </li>
           <li>
             <ButtonLink text="Connect the engine" href="/publications" />
-            <p className="hint">It reads the rules that are published there.</p>
+            <p className="hint">Its file access control reads {target ?? 'the rules that are published'}.</p>
           </li>
         </ol>
       }

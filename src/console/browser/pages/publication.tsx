@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
-import { Fragment, useMemo } from 'react';
+import { useMemo } from 'react';
 import { Link, useParams } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import { readAuditPage } from '../api/entries.js';
 import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
-import { causesOf } from '../domain/audit-text.js';
+import { changesAccess } from '../domain/audit-text.js';
 import { numberText, sizeText } from '../domain/count-text.js';
 import { type RuleLine, ruleLines } from '../domain/rule-segments.js';
 import { useAddress } from '../parts/address.js';
 import { AuditSentence, EventBadge } from '../parts/sentence.js';
 import { AccessDifference, Change } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { Moment } from '../parts/display.js';
+import { Breakable, Moment } from '../parts/display.js';
 import { Failure } from '../parts/notice.js';
 import { Empty, EntryPage, Fact, Page, Region } from '../parts/page.js';
 import { PrincipalLink } from '../parts/principal-combobox.js';
@@ -121,14 +121,17 @@ function Facts({ publication, against }: { publication: Publication; against: nu
   );
 }
 
-/** The recorded changes since the version before, with the people who made them. */
-function Causes({ of: { version, published_at: to } }: { of: Publication }) {
+/** The recorded changes since the snapshot of the version before, with the people who made them. */
+function Causes({ of: { version, snapshot_at: to } }: { of: Publication }) {
+  const isFirst = version === 1;
+  const from = useVersion(version - 1, undefined, !isFirst).data?.snapshot_at;
   const { data } = useQuery({
     queryKey: ['audit', 'before', version],
+    enabled: isFirst || from !== undefined,
     staleTime: Infinity,
-    queryFn: () => readAuditPage({ to, limit: 200 }),
+    queryFn: () => readAuditPage({ ...(from !== undefined && { from }), to, limit: 200 }),
   });
-  const events = causesOf(data?.items ?? []);
+  const events = data?.items.filter(changesAccess) ?? [];
   const [first, more] = useFirst(events, 5);
   if (events.length === 0) return null;
   return (
@@ -269,14 +272,4 @@ function Rules({ title, rules, isRemoved = false }: RulesProps) {
       {more}
     </Region>
   );
-}
-
-/** Lines end after `|`, `,` and `_`. */
-function Breakable({ text }: { text: string }) {
-  return text.split(/(?<=[|,_])/).map((part, index) => (
-    <Fragment key={index}>
-      {index > 0 && <wbr />}
-      {part}
-    </Fragment>
-  ));
 }

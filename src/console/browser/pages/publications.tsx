@@ -198,6 +198,7 @@ function LastDay({ entries, status }: { entries: readonly Entry[] | null; status
           stops={stops}
           before={before?.bytes ?? null}
           isWaiting={(status?.waiting_for_approval ?? null) !== null}
+          gaining={waiting?.people_gaining ?? 0}
           losing={waiting?.people_losing ?? 0}
           window={windowOf(stops, before === undefined, at)}
         />

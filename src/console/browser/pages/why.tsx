@@ -19,7 +19,7 @@ import { now } from '../now.js';
 import { useAddress, useSettled } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
 import { Button, CopyButton, Icon } from '../parts/controls.js';
-import { Path, Privileges } from '../parts/display.js';
+import { Breakable, Path, Privileges } from '../parts/display.js';
 import { NodeComboboxes } from '../parts/node-comboboxes.js';
 import { Failure, Note } from '../parts/notice.js';
 import { Region, useTitle } from '../parts/page.js';
@@ -89,6 +89,7 @@ function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
         <PrincipalCombobox
           value={principal && { ...principal, name }}
           without={['everyone']}
+          isPlain
           set={(value) => change({ principal: value === null ? '' : principalParameter(value) })}
         />
       )}
@@ -179,7 +180,7 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
                 <CopyButton value={rule.text} look="small quiet" />
               </div>
               <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
-                {rule.text}
+                <Breakable text={rule.text} />
               </pre>
             </section>
             <LimitsThatApply policies={explanation.policies} isTaking={!allowed} />

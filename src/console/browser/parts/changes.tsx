@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
 import { useGuarantee } from '../api/guarantees.js';
-import { type Changed, permissionOf } from '../domain/access-change.js';
+import { type Changed, mayOf, permissionOf } from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
 import { formOfGuarantee, isRefusing, sentenceOf } from '../domain/guarantee-form.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
@@ -132,6 +132,7 @@ export function Side({ of: preview, side }: { of: Preview; side: 'gains' | 'lose
               key={JSON.stringify(difference.resource)}
               of={difference}
               catalogs={preview.catalogs}
+              verb={outcome.people.length === 1 ? side : side.slice(0, -1)}
               isLoss={isLoss}
             />
           ))}
@@ -175,10 +176,11 @@ function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guar
 interface DifferenceProps {
   of: Outcome['differences'][number];
   catalogs: readonly string[];
+  verb: string;
   isLoss: boolean;
 }
 
-function Difference({ of: { resource, ...access }, catalogs, isLoss }: DifferenceProps) {
+function Difference({ of: { resource, ...access }, catalogs, verb, isLoss }: DifferenceProps) {
   const isEverything = Object.keys(resource).length === 0;
   const restrictions = [
     ...access.row_filters.map((code) => ({ icon: 'filter', text: 'the row filter', code })),
@@ -192,7 +194,7 @@ function Difference({ of: { resource, ...access }, catalogs, isLoss }: Differenc
   return (
     <>
       {access.privileges.length > 0 && (
-        <OutcomeLine verb={isLoss ? 'lose' : 'gain'} isLoss={isLoss}>
+        <OutcomeLine verb={verb} isLoss={isLoss}>
           <Privileges names={access.privileges} /> <span>{'as' in resource ? '' : 'on'}</span> <Path node={resource} />
           {isEverything && catalogs.length > 0 && (
             <span className="hint">{catalogs.length} catalogs today, and later ones</span>
@@ -339,9 +341,7 @@ function ChangedOutcome({ of, side }: { of: ChangedPeople; side: ChangedSideProp
   return (
     <div className="outcome">
       {first.map((what) => (
-        <OutcomeLine key={what} verb={side} isLoss={side === 'loses'}>
-          <ChangedThing what={what} />
-        </OutcomeLine>
+        <ChangedThing key={what} what={what} verb={people.length + others === 1 ? side : side.slice(0, -1)} />
       ))}
       {more && <p className="note">{more}</p>}
       <ul className="outcome__who">
@@ -356,13 +356,22 @@ function ChangedOutcome({ of, side }: { of: ChangedPeople; side: ChangedSideProp
   );
 }
 
-function ChangedThing({ what }: { what: string }) {
+/** *gains SELECT on sales.eu*, *may no longer execute queries*, *now may not SELECT the column card of sales.eu.orders*. */
+function ChangedThing({ what, verb }: { what: string; verb: string }) {
+  const isLoss = verb.startsWith('lose');
   const permission = permissionOf(what);
-  if (permission === null) return <span className="path">{what}</span>;
+  if (permission === null) {
+    const { may, text } = mayOf(what, isLoss);
+    return (
+      <OutcomeLine verb={may} isLoss={isLoss}>
+        <span className="prose">{text}</span>
+      </OutcomeLine>
+    );
+  }
   return (
-    <>
+    <OutcomeLine verb={verb} isLoss={isLoss}>
       <Privileges names={[permission.privilege]} /> <span>on</span> <Path node={permission.node} />
-    </>
+    </OutcomeLine>
   );
 }
 

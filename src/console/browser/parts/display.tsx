@@ -107,6 +107,16 @@ export function Crumbs({ of }: { of: object }) {
   );
 }
 
+/** Lines end after `|`, `,` and `_`. */
+export function Breakable({ text }: { text: string }) {
+  return text.split(/(?<=[|,_])/).map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
+}
+
 /** A moment in short, or to the second; in full, and in UTC, in its title. */
 export function Moment({ at, isExact = false }: { at: string; isExact?: boolean }) {
   return (

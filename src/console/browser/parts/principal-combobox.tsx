@@ -20,6 +20,8 @@ interface PrincipalComboboxProps {
   placeholder?: string;
   /** Kinds that cannot be chosen. */
   without?: readonly ('everyone' | 'group')[];
+  /** Without a line below it, among other fields of a row. */
+  isPlain?: boolean;
   error?: string | undefined;
 }
 
@@ -30,7 +32,7 @@ interface Known {
 
 /** A choice of a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox(props: PrincipalComboboxProps) {
-  const { label = 'Person or group', value, set, placeholder, without = [], error } = props;
+  const { label = 'Person or group', value, set, placeholder, without = [], isPlain = false, error } = props;
   const name = usePrincipalName(value);
   /** Null: the name of the chosen principal is shown. */
   const [typed, setTyped] = useState<string | null>(null);
@@ -74,7 +76,7 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
       }}
       choose={choose}
       leave={() => setLeft(true)}
-      hint={value === null ? 'By name; engine principals, too' : PRINCIPAL_KINDS[value.type]}
+      hint={isPlain ? undefined : value === null ? 'By name; engine principals, too' : PRINCIPAL_KINDS[value.type]}
       error={error}
     />
   );

@@ -17,7 +17,8 @@ interface TimelineProps {
   /** The size of the last version before that day; null: there is none. */
   before: number | null;
   isWaiting: boolean;
-  /** People who lose by the change that waits. */
+  /** People who gain and who lose by the change that waits. */
+  gaining: number;
   losing: number;
   window: Window;
 }
@@ -27,12 +28,12 @@ const BELOW = FRAME.spine + 9;
 const WAITS = FRAME.now + 49;
 
 /** The publications of the last day, as a line through time; a dotted end leads to a change that waits. */
-export function Timeline({ stops, before, isWaiting, losing, window }: TimelineProps) {
-  const most = Math.max(1, losing, ...stops.flatMap(({ gained, lost }) => [gained, lost]));
+export function Timeline({ stops, before, isWaiting, gaining, losing, window }: TimelineProps) {
+  const most = Math.max(1, gaining, losing, ...stops.flatMap(({ gained, lost }) => [gained, lost]));
   const labelled = labelledStops(stops, window);
   const sizes = sizeLineOf(stops, before, window);
   const begin = before === null && stops[0] !== undefined ? xOf(stops[0].at, window) : 0;
-  const down = barOf(losing, most);
+  const [up, down] = [barOf(gaining, most), barOf(losing, most)];
   const bytes = stops.findLast(({ kind }) => kind !== 'refused')?.bytes ?? before;
   return (
     <div className="timeline">
@@ -71,9 +72,17 @@ export function Timeline({ stops, before, isWaiting, losing, window }: TimelineP
         {isWaiting && (
           <>
             <circle className="stop stop--waiting" cx={WAITS} cy={FRAME.spine} r="5" />
-            <text className="warn-text" x={WAITS} y="83" textAnchor="middle">
+            <text className="warn-text" x={WAITS} y={up > 0 ? ABOVE - up - 6 : 83} textAnchor="middle">
               waits
             </text>
+            {up > 0 && (
+              <>
+                <rect className="stop stop--waiting" x={WAITS - 3} y={ABOVE - up} width="6" height={up} rx="1.5" />
+                <text className="warn-text" x={WAITS + 7} y={ABOVE - up + 9}>
+                  +{gaining}
+                </text>
+              </>
+            )}
             {down > 0 && (
               <>
                 <rect className="stop stop--waiting" x={WAITS - 3} y={BELOW} width="6" height={down} rx="1.5" />
