@@ -10,7 +10,7 @@ import {
 } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
-import { addMember, countMembers, differences, membersOf, wordAt, type Bitset } from '../engine/sparse-bitset.js';
+import { addMember, countMembers, differences, isMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatterns } from '../lint/open-patterns.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
@@ -82,8 +82,6 @@ class ChangeCounter implements DocumentComparisonSink {
   private readonly changed: Bitset;
   private readonly gaining: Bitset;
   private readonly losing: Bitset;
-  /** Changes of the right to act as a user, with the users who gain and who lose it. */
-  private readonly acting: { as: string; gained: readonly number[]; lost: readonly number[] }[] = [];
   /** Users for whom the unnamed tables of a schema change, and users with access to these tables. */
   private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
@@ -99,8 +97,6 @@ class ChangeCounter implements DocumentComparisonSink {
 
   change(): AccessChange {
     const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = this;
-    this.addActing(this.gaining, 'gained');
-    this.addActing(this.losing, 'lost');
     const [peopleGaining, peopleLosing] = [this.count(this.gaining), this.count(this.losing)];
     return { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs };
   }
@@ -113,10 +109,11 @@ class ChangeCounter implements DocumentComparisonSink {
     const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
     const what = isRestriction(changed) ? `not: ${describeRestriction(changed)}` : describePermission(changed);
     for (const position of [...gained, ...lost]) addMember(this.changed, position);
-    if (changed.about === 'impersonation') this.acting.push({ as: changed.newUser, gained, lost });
-    else {
-      for (const position of gained) addMember(this.gaining, position);
-      for (const position of lost) addMember(this.losing, position);
+    // Whoever comes or goes is counted by then, by the right to execute queries.
+    const actedAs = changed.about === 'impersonation' ? this.engine.people.named(changed.newUser) : [];
+    for (const [people, positions] of [[this.gaining, gained] as const, [this.losing, lost] as const]) {
+      if (actedAs.some((position) => isMember(people, position))) continue;
+      for (const position of positions) addMember(people, position);
     }
     if (gained.length > 0 && this.gainedInAll++ < this.bounds.things)
       this.gained.push(this.changedAccess(what, gained));
@@ -150,15 +147,6 @@ class ChangeCounter implements DocumentComparisonSink {
     this.changedPairs += this.count(this.changed, active);
     this.allPairs += this.count(reaching, active);
     for (const index of active) this.changed[index] = 0;
-  }
-
-  /** Counts users who act as a user, unless that user is counted already. */
-  private addActing(to: Bitset, side: 'gained' | 'lost'): void {
-    const counted = new Set(membersOf(to));
-    for (const { as, [side]: actors } of this.acting) {
-      if (this.engine.people.named(as).some((position) => counted.has(position))) continue;
-      for (const position of actors) addMember(to, position);
-    }
   }
 
   private count(words: Bitset, active = this.engine.everyWord): number {

@@ -89,6 +89,10 @@ export function addMember(words: Bitset, position: number): void {
   addWord(words, position >>> 5, 1 << (position & 31));
 }
 
+export function isMember(words: Bitset, position: number): boolean {
+  return (wordAt(words, position >>> 5) & (1 << (position & 31))) !== 0;
+}
+
 export function addAll(words: Bitset, members: Bitset | null | undefined): void {
   members?.forEach((word, index) => {
     addWord(words, index, word);

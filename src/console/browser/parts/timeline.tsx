@@ -33,7 +33,7 @@ export function Timeline({ stops, before, isWaiting, gaining, losing, window }: 
   const labelled = labelledStops(stops, window);
   const sizes = sizeLineOf(stops, before, window);
   const begin = before === null && stops[0] !== undefined ? xOf(stops[0].at, window) : 0;
-  const [up, down] = [barOf(gaining, most), barOf(losing, most)];
+  const up = barOf(gaining, most);
   const bytes = stops.findLast(({ kind }) => kind !== 'refused')?.bytes ?? before;
   return (
     <div className="timeline">
@@ -75,22 +75,7 @@ export function Timeline({ stops, before, isWaiting, gaining, losing, window }: 
             <text className="warn-text" x={WAITS} y={up > 0 ? ABOVE - up - 6 : 83} textAnchor="middle">
               waits
             </text>
-            {up > 0 && (
-              <>
-                <rect className="stop stop--waiting" x={WAITS - 3} y={ABOVE - up} width="6" height={up} rx="1.5" />
-                <text className="warn-text" x={WAITS + 7} y={ABOVE - up + 9}>
-                  +{gaining}
-                </text>
-              </>
-            )}
-            {down > 0 && (
-              <>
-                <rect className="stop stop--waiting" x={WAITS - 3} y={BELOW} width="6" height={down} rx="1.5" />
-                <text className="warn-text" x={WAITS + 7} y={BELOW + down}>
-                  −{losing}
-                </text>
-              </>
-            )}
+            <Bars x={WAITS} gained={gaining} lost={losing} most={most} isLabelled isWaiting />
           </>
         )}
       </svg>
@@ -119,26 +104,42 @@ function Station({ stop, x, most, isLabelled }: StationProps) {
       </>
     );
   }
-  const [up, down] = [barOf(stop.gained, most), barOf(stop.lost, most)];
+  const up = barOf(stop.gained, most);
   const isLive = stop.kind === 'live';
   return (
     <>
-      {up > 0 && <rect className="gained" x={x - 3} y={ABOVE - up} width="6" height={up} rx="1.5" />}
-      {down > 0 && <rect className="lost" x={x - 3} y={BELOW} width="6" height={down} rx="1.5" />}
-      {isLabelled && up > 0 && (
-        <text className="gain-text" x={x + 7} y={ABOVE - up + 9}>
-          +{stop.gained}
-        </text>
-      )}
-      {isLabelled && down > 0 && (
-        <text className="loss-text" x={x + 7} y={BELOW + down}>
-          −{stop.lost}
-        </text>
-      )}
+      <Bars x={x} gained={stop.gained} lost={stop.lost} most={most} isLabelled={isLabelled} />
       <circle className={isLive ? 'stop stop--live' : 'stop'} cx={x} cy={FRAME.spine} r={isLive ? 5.5 : 4} />
       {isLive && (
         <text className="now" x={x} y={up > 0 ? ABOVE - up - 6 : 83} textAnchor="middle">
           {stop.version} live
+        </text>
+      )}
+    </>
+  );
+}
+
+interface BarsProps extends Pick<Stop, 'gained' | 'lost'>, Pick<StationProps, 'x' | 'most' | 'isLabelled'> {
+  isWaiting?: boolean;
+}
+
+/** People who gain, above the line, and who lose, below it. */
+function Bars({ x, gained, lost, most, isLabelled, isWaiting = false }: BarsProps) {
+  const [up, down] = [barOf(gained, most), barOf(lost, most)];
+  const of = (name: string) => (isWaiting ? 'stop stop--waiting' : name);
+  const textOf = (name: string) => (isWaiting ? 'warn-text' : name);
+  return (
+    <>
+      {up > 0 && <rect className={of('gained')} x={x - 3} y={ABOVE - up} width="6" height={up} rx="1.5" />}
+      {down > 0 && <rect className={of('lost')} x={x - 3} y={BELOW} width="6" height={down} rx="1.5" />}
+      {isLabelled && up > 0 && (
+        <text className={textOf('gain-text')} x={x + 7} y={ABOVE - up + 9}>
+          +{gained}
+        </text>
+      )}
+      {isLabelled && down > 0 && (
+        <text className={textOf('loss-text')} x={x + 7} y={BELOW + down}>
+          −{lost}
         </text>
       )}
     </>
