@@ -24,7 +24,7 @@ const knownSources: Plugin = {
 const compressed: Plugin = {
   name: 'compressed',
   apply: 'build',
-  closeBundle() {
+  writeBundle() {
     const names = readdirSync(OUT, { recursive: true, encoding: 'utf8' });
     for (const name of names.filter((each) => /\.(html|js|css|svg)$/.test(each))) {
       const content = readFileSync(join(OUT, name));

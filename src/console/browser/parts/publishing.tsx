@@ -20,7 +20,7 @@ import { AccessDifference, Change } from './changes.js';
 import { Badge, Button, ButtonLink, Icon } from './controls.js';
 import { Moment } from './display.js';
 import { TextField, useForm } from './form.js';
-import { Note, Notice, toast } from './notice.js';
+import { Note, Notice, showToast } from './notice.js';
 import { useNamed } from './principal-combobox.js';
 import { type Column, Listing, type Pages } from './table.js';
 
@@ -77,7 +77,9 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
           asks="proof"
           run={() => approve(asked)}
           close={close}
-          done={() => toast({ text: `Text ${asked.slice(0, 8)} is approved. It is live with the next publication.` })}
+          done={() =>
+            showToast({ text: `Text ${asked.slice(0, 8)} is approved. It is live with the next publication.` })
+          }
         >
           <p>
             The next run publishes text {asked.slice(0, 8)}
