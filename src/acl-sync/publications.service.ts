@@ -6,8 +6,10 @@ import { refuseBroken } from '../grants/domain/guarantee.js';
 import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
+import { serialRunner } from '../kernel/promises.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { GUARANTEE_BROKEN } from '../trino-rules/answers/guarantee-verdicts.js';
+import { isRefusing } from '../trino-rules/model/guarantee.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService, RunReportsService, type RunResult } from './acl-sync.service.js';
 import { SYNC_JOB } from './background-runs.service.js';
@@ -24,6 +26,9 @@ const LOCK_TIMEOUT_MS = 60_000;
 /** The state of publishing, and administrators' decisions about published versions. */
 @Injectable()
 export class PublicationsService {
+  /** Each judgement takes a process of its own. */
+  private readonly judgeInTurn = serialRunner();
+
   constructor(
     private readonly sync: AclSyncService,
     private readonly candidates: CandidateService,
@@ -62,7 +67,7 @@ export class PublicationsService {
    *   approval
    */
   async approve(hash: string, by: AuditContext): Promise<void> {
-    await this.refuseBroken(hash);
+    await this.judgeInTurn(() => this.refuseBroken(hash));
     await this.transaction.run(async () => {
       const { last } = await this.history.summary();
       const waiting = last?.waiting?.hash;
@@ -81,7 +86,7 @@ export class PublicationsService {
     const { last } = await this.history.summary();
     const isHeldBack = last?.reasons.some(({ code }) => code === GUARANTEE_BROKEN) === true;
     if (!isHeldBack && last?.waiting?.hash !== hash) return;
-    if ((await this.guarantees.listAll()).length === 0) return;
+    if (!(await this.guarantees.listAll()).some(({ guarantee }) => isRefusing(guarantee))) return;
     const { candidate } = await this.candidates.prepare(await this.candidates.read(), null, null);
     refuseBroken(candidate.verdicts);
   }

@@ -107,7 +107,8 @@ export class DraftsService {
     const groups = [...draft.joined, ...draft.left].map(({ group }) => group);
     const written = [...draft.grants, ...draft.policies].flatMap(principalsOf);
     const named = [...written, ...draft.joined.map(({ member }) => member)];
-    const near = { nodes, groups, mayJoinEveryone: named.some(({ type }) => type === 'engine') };
+    const joining = [...draft.grants.map(({ principal }) => principal), ...draft.joined.map(({ member }) => member)];
+    const near = { nodes, groups, mayJoinEveryone: joining.some(({ type }) => type === 'engine') };
     const guarantees = (before.guarantees ?? []).filter((each) => isTouched(each, near));
     const judged = judgedPart(guarantees, before.settings);
     const part = ({ guarantees: _, ...snapshot }: Snapshot): Snapshot => ({

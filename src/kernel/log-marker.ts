@@ -42,6 +42,7 @@ export const LOG_MARKERS = [
   'admission proof skipped: over its limits',
   'admission proof skipped: no process for it',
   'admission proof failed: rules could not be compiled',
+  'guarantees not judged: over the limits',
   // publishing
   'TRINO_ACL_SYNC_APPLIED',
   'TRINO_ACL_SYNC_NO_CHANGE',

@@ -232,9 +232,9 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
       try {
         return await inOwnProcess<AdmissionVerdict>(task, LIMITS, this.program);
       } catch (error) {
-        return error instanceof PreparationExceeded
-          ? { refusal: error.message, verdicts: [] }
-          : this.verdictOnFailure(error);
+        if (!(error instanceof PreparationExceeded)) return this.verdictOnFailure(error);
+        this.log.warn('guarantees not judged: over the limits', { reason: error.message });
+        return { refusal: error.message, verdicts: [] };
       }
     });
   }
@@ -261,7 +261,7 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
 
   private verdictOnFailure(error: unknown): AdmissionVerdict {
     this.log.error('admission proof failed: rules could not be compiled', { err: error });
-    const refusal = 'the rules that follow from this change cannot be compiled; the log has the reason';
+    const refusal = 'the rules cannot be compiled; the log has the reason';
     return { refusal, verdicts: [] };
   }
 
