@@ -42,7 +42,7 @@ const CASES: [string, object, string?][] = [
     'Nobody but ana may both INSERT into pay.eu and act as ana',
     {
       ...{ kind: 'apart', principal: everyone, except: [ana], first: payments },
-      second: { resource: { as: ana }, privileges: ['IMPERSONATE'] },
+      second: { resource: { as: ana } },
     },
   ],
   [
@@ -56,7 +56,7 @@ describe('the form of a guarantee', () => {
     expect(textOf(sentenceOf(formOfGuarantee(guarantee(part))))).toBe(sentence);
   });
 
-  it.each(CASES)('gives the guarantee back by ids alone, also by way of its address: %s', (_, part, left) => {
+  it.each(CASES)('gives the guarantee back by ids alone, also by way of its address: %s', (_, part, left = '') => {
     const asked = guarantee(part);
     const form = formOfGuarantee(asked);
     const body = guaranteeOfForm(form);
