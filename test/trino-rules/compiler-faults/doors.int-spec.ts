@@ -73,7 +73,7 @@ stopsEach({
   },
   'closes the table with its companions to those who have it': {
     file: COMPANIONS,
-    from: 'people === null ? holders.isEmpty() : !holders.meets(people)',
+    from: 'people === null ? holders.isEmpty() : !holders.intersects(people)',
     to: 'true',
     found: /nat may INSERT into ice\.pay\.bonuses by grant \d+/,
   },
