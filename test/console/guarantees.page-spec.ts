@@ -103,7 +103,7 @@ test('a draft of a grant says which guarantee refuses it, before the button', as
   const gains = page.getByRole('region', { name: 'Who gains' });
   await expect(gains).toContainText('Refused by the guarantee only payroll pays');
   await expect(gains).toContainText(
-    /Only gu-payroll may INSERT into gu_pay\. Not so: hugo may INSERT into gu_pay.*, by this draft\./,
+    /Only gu-payroll may INSERT into gu_pay\. Broken: hugo may INSERT into gu_pay.*, by this draft\./,
   );
   await expect(gains.getByRole('link', { name: 'only payroll pays' })).toHaveAttribute('href', `/guarantees/${id}`);
   await expect(page.getByRole('form', { name: 'New grant' })).toContainText('A guarantee refuses it');

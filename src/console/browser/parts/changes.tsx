@@ -1,18 +1,14 @@
-import type { ReactNode } from 'react';
-import { Link } from 'wouter';
+import { lazy, type ReactNode, Suspense } from 'react';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
-import { useGuarantee } from '../api/guarantees.js';
 import { type Changed, mayOf, permissionOf } from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
-import { formOfGuarantee, isRefusing, sentenceOf } from '../domain/guarantee-form.js';
 import { type Outcome, outcomesOf } from '../domain/outcomes.js';
 import { Button } from './controls.js';
 import { addressOf, type Named, Path, Principal, Privileges } from './display.js';
 import { Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
 import { NamedPrincipal } from './principal-combobox.js';
-import { Sentence } from './sentence.js';
 import { useFirst } from './table.js';
 
 /** Plus or minus in a square. */
@@ -148,30 +144,16 @@ const REFUSED = 'guarantee_broken';
 
 /** The guarantees that a draft would break or mend. */
 export function DraftGuarantees({ of: { guarantees } }: { of: Preview }) {
-  return guarantees.map((guarantee) => <DraftGuarantee key={guarantee.id} {...guarantee} />);
-}
-
-function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
-  const { data } = useGuarantee(id);
-  const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
-  if (state === 'holds') return <Note icon="check">It mends the guarantee {link}.</Note>;
-  const isRefused = data !== undefined && isRefusing(data);
   return (
-    <Notice
-      tone={isRefused ? 'loss' : 'warn'}
-      title={
-        <>
-          {isRefused ? 'Refused by the guarantee' : 'It breaks the guarantee'} {link}
-        </>
-      }
-    >
-      <p>
-        {data !== undefined && <Sentence parts={sentenceOf(formOfGuarantee(data))} />}
-        {witness !== undefined && `. Not so: ${witness.message.replace(/ by \w+ -[^;]*/g, ', by this draft')}.`}
-      </p>
-    </Notice>
+    <Suspense>
+      {guarantees.map((guarantee) => (
+        <DraftGuarantee key={guarantee.id} {...guarantee} />
+      ))}
+    </Suspense>
   );
 }
+
+const DraftGuarantee = lazy(async () => ({ default: (await import('./draft-guarantee.js')).DraftGuarantee }));
 
 interface DifferenceProps {
   of: Outcome['differences'][number];

@@ -1,0 +1,33 @@
+import { Link } from 'wouter';
+import type { Preview } from '../api/drafts.js';
+import { useGuarantee } from '../api/guarantees.js';
+import { formOfGuarantee, isRefusing, sentenceOf } from '../domain/guarantee-form.js';
+import { Note, Notice } from './notice.js';
+import { Sentence } from './sentence.js';
+
+/** A guarantee that a draft would break or mend. */
+export function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
+  const { data } = useGuarantee(id);
+  const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
+  if (state === 'holds') return <Note icon="check">It mends the guarantee {link}.</Note>;
+  const isRefused = data !== undefined && isRefusing(data);
+  return (
+    <Notice
+      tone={isRefused ? 'loss' : 'warn'}
+      title={
+        <>
+          {isRefused ? 'Refused by the guarantee' : 'It breaks the guarantee'} {link}
+        </>
+      }
+    >
+      <p>
+        {data !== undefined && (
+          <>
+            <Sentence parts={sentenceOf(formOfGuarantee(data))} />.{' '}
+          </>
+        )}
+        {witness !== undefined && `Broken: ${witness.message.replace(/ by \w+ [^;]*-\d[^;]*/g, ', by this draft')}.`}
+      </p>
+    </Notice>
+  );
+}
