@@ -97,7 +97,7 @@ stopsEach({
   },
   'judges a catalog by what is given on it alone': {
     file: 'trino-rules/compile/catalog-walk.js',
-    from: 'this.schema(schema, access, needed);',
+    from: 'this.walkSchema(schema, access, needed);',
     to: ';',
     found: /ivy may SELECT from hr\.staff\.people by grant 1, .* in the mode none/,
   },
