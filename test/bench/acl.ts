@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { report, timed } from '../stack/progress.js';
 import { Processes } from '../stack/running/processes.js';
 import { accessAnswers } from './access-answers.js';
+import { guaranteeRatios } from './acl-guarantees.js';
 import { documentTable, engineTable, type WorkloadFigures } from './acl-report.js';
 import { targets } from './acl-targets.js';
 import { workloadName, type Variant, type Workload } from './workload.js';
@@ -16,7 +17,7 @@ import type { Questions } from './questions.js';
 import { trapTable } from './traps.js';
 
 /**
- * npm run bench:acl [-- team enterprise growth traps extreme idle answers]: what compiled rules cost, here and in the engine, against what they
+ * npm run bench:acl [-- team enterprise growth traps extreme idle guarantees answers]: what compiled rules cost, here and in the engine, against what they
  * would cost otherwise. Workloads are generated, skewed and repeatable; each measurement has a process of its own.
  */
 const NAMES = ['numbered', 'real-like'] as const;
@@ -59,6 +60,7 @@ try {
   for (const size of asked('idle') ? (['enterprise', 'extreme'] as const) : []) {
     console.log(`\n${await idleRuns(folder, { size, factor: 1, names: 'numbered' })}`);
   }
+  if (asked('guarantees')) console.log(`\n${guaranteeRatios({ size: 'enterprise', factor: 1, names: 'numbered' })}`);
   if (asked('answers')) {
     console.log(`\n${await accessAnswers(folder, { size: 'enterprise', factor: 1, names: 'numbered' })}`);
   }
