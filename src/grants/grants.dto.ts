@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiHeader, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
 import {
@@ -78,6 +78,20 @@ export const WRITE_REFUSALS = [
   'rules_unprovable',
   'guarantee_broken',
 ] as const;
+
+/** Of an answer that has its version. */
+export const VERSION = {
+  headers: { ETag: { description: 'Its version, for `If-Match`.', schema: { type: 'string' } } },
+} as const;
+
+/** Of a write that the version in `If-Match` is the condition of. */
+export const Conditional = (): MethodDecorator =>
+  ApiHeader({
+    name: 'If-Match',
+    required: false,
+    schema: { type: 'string' },
+    description: 'The `ETag` that was read: what was changed meanwhile stays as it is, with 412.',
+  });
 
 /** The most entries in each list of a batch or a draft. */
 export const BATCH_MOST = 1000;

@@ -77,14 +77,14 @@ export class GuaranteeStore {
 
   /**
    * Inserts a guarantee (id 0), or replaces another one. Writers that call `lockNear` wait until the transaction ends.
-   * @returns null: no such guarantee, or another one has that name
+   * @returns what it replaced, and the new one; null: no such guarantee, or another one has that name
    */
   async write(
     { id, name, mode, ...definition }: Guarantee,
     description: string | null,
     by: AuditContext,
     at: Date,
-  ): Promise<RecordedGuarantee | null> {
+  ): Promise<{ former: RecordedGuarantee | null; recorded: RecordedGuarantee } | null> {
     await this.lock();
     const former = id === 0 ? null : await this.find(id);
     const values = [name, description, mode, JSON.stringify(definition), by.actor?.id ?? null, at];
@@ -93,18 +93,19 @@ export class GuaranteeStore {
     const written = await this.session.queryUnlessTaken('guarantees_name_in_any_case', statement, parameters);
     const [row] = (written ?? []) as { id: number }[];
     const recorded = row === undefined ? null : await this.find(row.id);
-    if (recorded !== null) await this.audit.record(guaranteeEvent(former, recorded, by));
-    return recorded;
+    if (recorded === null) return null;
+    await this.audit.record(guaranteeEvent(former, recorded, by));
+    return { former, recorded };
   }
 
-  /** @returns false: no guarantee ever had that id */
-  async remove(id: number, by: AuditContext, at: Date): Promise<boolean> {
+  /** @returns what it removed, null if that was removed before; null: no guarantee ever had that id */
+  async remove(id: number, by: AuditContext, at: Date): Promise<{ former: RecordedGuarantee | null } | null> {
     await this.lock();
     const former = await this.find(id);
     const statement = 'UPDATE guarantees SET removed_at = coalesce(removed_at, $2) WHERE id = $1';
     const isKnown = (await this.session.execute(statement, [id, at])) > 0;
     if (former !== null) await this.audit.record(guaranteeEvent(former, null, by));
-    return isKnown;
+    return isKnown ? { former } : null;
   }
 
   find(id: number): Promise<RecordedGuarantee | null> {

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
@@ -18,6 +18,7 @@ import { PageQuery } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import { Settings } from '../platform/settings/settings.js';
+import { Conditional, VERSION } from './grants.dto.js';
 import {
   GuaranteeCheckDto,
   GuaranteeCheckResponse,
@@ -28,7 +29,7 @@ import {
   toGuaranteeResponse,
 } from './guarantees.dto.js';
 import { GuaranteesService } from './guarantees.service.js';
-import type { RecordedGuarantee } from './domain/guarantee.js';
+import { guaranteeVersion, type RecordedGuarantee } from './domain/guarantee.js';
 
 const WRITES = ['busy', 'name_taken', 'guarantee_broken', 'rules_unprovable'] as const;
 
@@ -62,7 +63,7 @@ export class GuaranteesController {
     @CurrentAuditContext() by: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GuaranteeResponse> {
-    const told = await this.guarantees.write(null, body, by);
+    const told = await this.guarantees.write(null, body, by, null);
     void reply.header('Location', `/api/admin/guarantees/${told.guarantee.id}`);
     return this.response(told);
   }
@@ -88,36 +89,48 @@ export class GuaranteesController {
   @OpenToTokens('admin.read')
   @ApiRoute('getGuarantee', 'One guarantee')
   @Get(':id')
-  @ApiOkResponse({ type: GuaranteeResponse })
-  async find(@Param('id', RowIdPipe) id: number): Promise<GuaranteeResponse> {
-    return this.response(await this.guarantees.find(id));
+  @ApiOkResponse({ type: GuaranteeResponse, ...VERSION })
+  async find(
+    @Param('id', RowIdPipe) id: number,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<GuaranteeResponse> {
+    const told = await this.guarantees.find(id);
+    void reply.header('ETag', guaranteeVersion(told));
+    return this.response(told);
   }
 
-  @ApiRoute('replaceGuarantee', 'Replace a guarantee', 'reauthentication_required', ...WRITES)
+  @ApiRoute('replaceGuarantee', 'Replace a guarantee', 'reauthentication_required', 'precondition_failed', ...WRITES)
   @Put(':id')
   @BodyLimits(ADMINISTRATION)
+  @Conditional()
   @ApiBody({ type: GuaranteeDto })
-  @ApiOkResponse({ type: GuaranteeResponse, description: 'Changed in one step.' })
+  @ApiOkResponse({ type: GuaranteeResponse, description: 'Changed in one step.', ...VERSION })
   async replace(
     @Param('id', RowIdPipe) id: number,
     @Body() body: object,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
+    @Headers('if-match') ifMatch: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GuaranteeResponse> {
     requireRecentProof(user, this.clock.now());
-    return this.response(await this.guarantees.write(id, body, by));
+    const told = await this.guarantees.write(id, body, by, ifMatch ?? null);
+    void reply.header('ETag', guaranteeVersion(told));
+    return this.response(told);
   }
 
-  @ApiRoute('deleteGuarantee', 'Delete a guarantee', 'busy', 'reauthentication_required')
+  @ApiRoute('deleteGuarantee', 'Delete a guarantee', 'busy', 'reauthentication_required', 'precondition_failed')
   @Delete(':id')
+  @Conditional()
   @NoContent()
   async remove(
     @Param('id', RowIdPipe) id: number,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() by: AuditContext,
+    @Headers('if-match') ifMatch: string | undefined,
   ): Promise<void> {
     requireRecentProof(user, this.clock.now());
-    await this.guarantees.remove(id, by);
+    await this.guarantees.remove(id, by, ifMatch ?? null);
   }
 
   private response(told: RecordedGuarantee): GuaranteeResponse {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
+import { checkVersion } from '../kernel/entity-tag.js';
 import { orNotFound, Refused } from '../kernel/errors.js';
 import type { Page, PageRequest } from '../kernel/page.js';
 import { principalsIn } from '../trino-rules/model/guarantee.js';
@@ -10,6 +11,7 @@ import { AdmissionService } from './admission.service.js';
 import {
   TOUCHES_ALL,
   GUARANTEES_MOST,
+  guaranteeVersion,
   readGuarantee,
   readGuarantees,
   type RecordedGuarantee,
@@ -47,30 +49,37 @@ export class GuaranteesService {
    * Writes a new one, or one in the place of another in one step.
    * @param id of the other; null: a new one
    * @param body not yet read
-   * @throws Refused `validation_failed`, `name_taken`, `not_found`, `rules_unprovable`; `guarantee_broken` where it is enforced, and broken now
+   * @param ifMatch the `If-Match` header: versions that may be replaced; null: any
+   * @throws Refused `validation_failed`, `name_taken`, `not_found`, `precondition_failed`, `rules_unprovable`; `guarantee_broken` where it is
+   * enforced, and broken now
    */
-  async write(id: number | null, body: object, by: AuditContext): Promise<RecordedGuarantee> {
-    const written = await this.writes.run(async () => {
+  write(id: number | null, body: object, by: AuditContext, ifMatch: string | null): Promise<RecordedGuarantee> {
+    return this.writes.run(async () => {
       if (id !== null) orNotFound(await this.store.find(id));
       const { guarantee, description } = readGuarantee(body, await this.snapshots.read());
       await this.admission.admitPrincipals(principalsIn(guarantee).map((named) => ({ field: 'principal', named })));
-      const recorded = await this.store.write({ ...guarantee, id: id ?? 0 }, description, by, this.clock.now());
-      if (recorded === null)
+      const written = await this.store.write({ ...guarantee, id: id ?? 0 }, description, by, this.clock.now());
+      if (written === null)
         throw new Refused('name_taken', { detail: `There is a guarantee named ${guarantee.name} already.` });
+      const { former, recorded } = written;
+      if (former !== null) checkVersion(ifMatch, guaranteeVersion(former), 'guarantee');
       if (recorded.guarantee.id !== id && (await this.store.listAll()).length > GUARANTEES_MOST) {
         const message = `there are ${GUARANTEES_MOST} guarantees, which is the most`;
         throw new Refused('validation_failed', { errors: [{ field: 'name', message }] });
       }
       await this.admission.admitWritten([recorded.guarantee], by);
-      return recorded.guarantee.id;
+      return this.find(recorded.guarantee.id); // with the verdict
     });
-    return this.find(written);
   }
 
-  /** @throws Refused `not_found` */
-  async remove(id: number, by: AuditContext): Promise<void> {
+  /**
+   * @param ifMatch the `If-Match` header: versions that may be deleted; null: any
+   * @throws Refused `not_found`, `precondition_failed`
+   */
+  async remove(id: number, by: AuditContext, ifMatch: string | null): Promise<void> {
     await this.writes.run(async () => {
-      if (!(await this.store.remove(id, by, this.clock.now()))) throw new Refused('not_found');
+      const { former } = orNotFound(await this.store.remove(id, by, this.clock.now()));
+      if (former !== null) checkVersion(ifMatch, guaranteeVersion(former), 'guarantee');
     });
   }
 

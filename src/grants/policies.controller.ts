@@ -1,5 +1,5 @@
-import { applyDecorators, Body, Controller, Delete, Get, Headers, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Headers, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { orNotFound } from '../kernel/errors.js';
@@ -9,25 +9,11 @@ import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { EntryQuery, toEntryFilter } from './resource.dto.js';
-import { WRITE_REFUSALS } from './grants.dto.js';
+import { Conditional, VERSION, WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { policyVersion } from './domain/policy.js';
 import { PoliciesService } from './policies.service.js';
 import { PolicyStore } from './policy.store.js';
-
-const VERSION = {
-  headers: { ETag: { description: 'Its version, for `If-Match`.', schema: { type: 'string' } } },
-} as const;
-
-const Conditional = (): MethodDecorator =>
-  applyDecorators(
-    ApiHeader({
-      name: 'If-Match',
-      required: false,
-      schema: { type: 'string' },
-      description: 'The `ETag` that was read: a policy that was changed meanwhile stays as it is, with 412.',
-    }),
-  );
 
 @ApiTags('policies')
 @AdministratorsOnly()

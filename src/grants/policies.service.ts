@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { matchesEntityTag } from '../kernel/entity-tag.js';
+import { checkVersion } from '../kernel/entity-tag.js';
 import { orNotFound, Refused } from '../kernel/errors.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService, namesOfPolicy } from './admission.service.js';
@@ -42,7 +42,7 @@ export class PoliciesService {
   ): Promise<{ policy: Policy; warnings: string[] }> {
     return this.written(policy, by, 'policy_changed', async () => {
       const replaced = orNotFound(await this.store.replace(id, policy, this.clock.now()));
-      checkVersion(ifMatch, replaced.former);
+      checkVersion(ifMatch, policyVersion(replaced.former), 'policy');
       return replaced;
     });
   }
@@ -56,7 +56,7 @@ export class PoliciesService {
       const policy = await this.store.remove(id, this.clock.now());
       if (policy === 'missing') throw new Refused('not_found');
       if (policy === 'gone') return;
-      checkVersion(ifMatch, policy);
+      checkVersion(ifMatch, policyVersion(policy), 'policy');
       await this.audit.record(policyEvent('policy_deleted', policy, by));
       await this.admission.admitGuarantees({ nodes: [policy.rule.resource], groups: [] });
     });
@@ -81,10 +81,4 @@ export class PoliciesService {
     });
     return { policy, warnings: [...(await this.admission.policyWarnings(policy.rule)), ...capacity] };
   }
-}
-
-/** @throws Refused `precondition_failed`, so that the transaction leaves the policy as it was */
-function checkVersion(ifMatch: string | null, policy: Policy): void {
-  if (ifMatch === null || matchesEntityTag(ifMatch, policyVersion(policy))) return;
-  throw new Refused('precondition_failed', { detail: 'The policy was changed meanwhile. Nothing was written.' });
 }

@@ -152,9 +152,9 @@ export class SnapshotWriter {
         continue;
       }
       const description = file.descriptions.guarantees.get(after.id) ?? null;
-      const recorded = await this.guarantees.write({ ...ids.mapGuarantee(after), id }, description, by, now);
-      if (recorded === null) throw new Error('a guarantee changed under its lock');
-      written.guarantees.push(recorded.guarantee);
+      const replaced = await this.guarantees.write({ ...ids.mapGuarantee(after), id }, description, by, now);
+      if (replaced === null) throw new Error('a guarantee changed under its lock');
+      written.guarantees.push(replaced.recorded.guarantee);
     }
   }
 

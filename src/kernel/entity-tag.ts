@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
+import { Refused } from './errors.js';
+
+/** The ETag of a version of a resource. @param content what every change of the resource changes */
+export function versionTag(content: unknown): string {
+  return `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 27)}"`;
+}
 
 /** The ETag of an answer: weak, because the body may be compressed. */
 export function entityTag(answer: unknown): string {
-  return `W/"${createHash('sha256').update(JSON.stringify(answer)).digest('base64url').slice(0, 27)}"`;
+  return `W/${versionTag(answer)}`;
 }
 
 /**
@@ -12,4 +18,13 @@ export function entityTag(answer: unknown): string {
 export function matchesEntityTag(header: string | undefined, own: string): boolean {
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
   return (header ?? '').split(',').some((tag) => opaque(tag) === '*' || opaque(tag) === opaque(own));
+}
+
+/**
+ * @param ifMatch the `If-Match` header; null: any version @param own the tag of the version that is replaced
+ * @param what such as *policy* @throws Refused `precondition_failed`, which rolls the transaction back
+ */
+export function checkVersion(ifMatch: string | null, own: string, what: string): void {
+  if (ifMatch === null || matchesEntityTag(ifMatch, own)) return;
+  throw new Refused('precondition_failed', { detail: `The ${what} was changed meanwhile. Nothing was written.` });
 }

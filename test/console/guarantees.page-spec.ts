@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import type { ApiClient } from '../support/service/api-client.js';
+import { type ApiClient, signIn as openSession } from '../support/service/api-client.js';
 import { idOf, SCIM_TOKEN, ScimClient, scimGroup, scimUser } from '../support/service/scim-client.js';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test } from './running/console-test.js';
@@ -186,4 +186,37 @@ test('drafts of every kind stand in their addresses', async ({ page, records, si
     await page.goto(`/guarantees/${unknown}`);
     await expect(page.getByRole('heading', { level: 1, name: 'There is no such page' })).toBeVisible();
   }
+});
+
+test('of two administrators the second is told, and overwrites nothing unseen', async ({
+  page,
+  records,
+  admin,
+  signIn,
+  watch,
+}) => {
+  await records.administrator('rosa');
+  const asked = { name: 'few read', kind: 'at_most', count: 3, resource: { catalog: 'gu_twice' } };
+  const path = `/guarantees/${await made(admin, asked)}`;
+  const stored = async () => (await admin.get(`/api/admin${path}`)).body?.['count'];
+  await signIn('admin');
+  await page.goto(path);
+  const count = page.getByRole('textbox', { name: 'People and engine principals' });
+  await count.fill('5');
+  const rosa = admin.as((await openSession(admin, 'rosa')).access_token);
+  expect(await rosa.send('PUT', `/api/admin${path}`, { ...asked, count: 4 })).toMatchObject({ status: 200 });
+
+  watch.provokes(412);
+  await page.getByRole('button', { name: 'Save' }).click();
+  const alert = page.getByRole('alert');
+  await expect(alert).toContainText('rosa changed this guarantee at ');
+  await expect(count).toHaveValue('5');
+  expect(await stored()).toBe(4);
+  await alert.getByRole('button', { name: 'Compare' }).click();
+  await expect(alert).toContainText('At most 4 people and engine principals may do anything on gu_twice');
+  await expectAccessible(page);
+  await alert.getByRole('button', { name: 'Keep mine' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  expect(await stored()).toBe(5);
 });

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { apiToken } from '../support/service/api-tokens.js';
 import { BROKEN, GRANTS, GUARANTEES, guaranteesOf } from '../support/service/guarantees.js';
 import { sharedService } from '../support/service/service.js';
+import { expectVersions } from '../support/service/versions.js';
 
 /** `GRANTLINE_RACES=1000` has as many once. */
 const RACES = Number(process.env['GRANTLINE_RACES'] ?? 20);
@@ -83,6 +84,11 @@ describe('guarantees', () => {
     expect(deleted).toMatchObject({ subject: { type: 'guarantee', name: 'at most two write' } });
     const [of] = await audited('guarantee_changed');
     expect(of?.details).toMatchObject({ before: { kind: 'never' }, after: { kind: 'at_most', count: 2 } });
+  });
+
+  it('are not overwritten by somebody who has read an older version', async () => {
+    const asked = { name: 'one reads versions', kind: 'at_most', count: 1, resource: { catalog: 'versions' } };
+    await expectVersions(admin, `${GUARANTEES}/${await made(asked)}`, asked);
   });
 
   it('refuse what is no guarantee, with every field', async () => {
@@ -220,12 +226,15 @@ describe('guarantees', () => {
     expect(await admin.send('PUT', `${GUARANTEES}/${id}`, broken)).toMatchObject(BROKEN);
     const always = { name: 'ana reads six', kind: 'always', principal: user('ana'), resource: { catalog: 'six' } };
     const missing = await made({ ...always, privileges: ['SELECT'] });
-    expect((await admin.get(`${GUARANTEES}/${missing}`)).body).toMatchObject({ state: 'broken' });
+    const before = await admin.get(`${GUARANTEES}/${missing}`);
+    expect(before.body).toMatchObject({ state: 'broken' });
     expect(await grant(user('ana'), { catalog: 'six' }, 'SELECT')).toMatchObject({
       status: 201,
       body: { id: expect.any(Number) as unknown },
     });
-    expect((await admin.get(`${GUARANTEES}/${missing}`)).body).toMatchObject({ state: 'holds' });
+    const after = await admin.get(`${GUARANTEES}/${missing}`);
+    expect(after.body).toMatchObject({ state: 'holds' });
+    expect(after.headers.get('etag')).toBe(before.headers.get('etag')); // a verdict makes no other version
     const deny = await admin.post('/api/admin/policies', {
       ...{ kind: 'deny', principal: { type: 'everyone' }, resource: { catalog: 'six', schema: 's', table: 't' } },
     });

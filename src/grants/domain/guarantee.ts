@@ -1,3 +1,4 @@
+import { versionTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
 import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
@@ -27,6 +28,11 @@ export interface RecordedGuarantee {
   judgement: Pick<GuaranteeVerdict, 'brokenBy' | 'witnesses' | 'checked'> | null;
   /** Names of its users and groups, by `principalText`; null: it has none. */
   names: Readonly<Record<string, string>> | null;
+}
+
+/** The entity tag of a guarantee. Every change of it gives another one; a verdict or a new name of a principal does not. */
+export function guaranteeVersion({ guarantee, description, changedAt }: RecordedGuarantee): string {
+  return versionTag([guarantee, description, changedAt]);
 }
 
 type Draft = Pick<RecordedGuarantee, 'guarantee' | 'description'>;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { versionTag } from '../../kernel/entity-tag.js';
 import type { FieldError } from '../../kernel/errors.js';
 import { type Node, withNamed } from '../../trino-rules/model/node.js';
 import {
@@ -92,12 +92,11 @@ export function policyRule({ kind, resource: { column = '', ...node }, ...fields
 
 /** The entity tag of a policy. Every change of the policy gives another one; a new name of a principal does not. */
 export function policyVersion({ id, rule, principal, except, description, changedAt }: Policy): string {
-  const content = [
+  return versionTag([
     id,
     { ...rule, resource: withNamed(rule.resource, principalText) },
     [principal, ...except].map(principalText),
     description,
     changedAt,
-  ];
-  return `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22)}"`;
+  ]);
 }

@@ -33,8 +33,14 @@ export async function bodyOf<T>(request: Promise<Answer<T>>): Promise<T> {
   return (await versionOf(request)).body;
 }
 
-/** The same, with its ETag, for `If-Match`. @throws Problem */
-export async function versionOf<T>(request: Promise<Answer<T>>): Promise<{ body: T; version: string }> {
+/** An entry with its ETag, for `If-Match`. */
+export interface Versioned<T> {
+  body: T;
+  version: string;
+}
+
+/** The body of an answer with its version. @throws Problem */
+export async function versionOf<T>(request: Promise<Answer<T>>): Promise<Versioned<T>> {
   const { response, data, error } = await request.catch(() => {
     throw new Problem(0, 'unreachable', 'The service does not answer.', null, null, []);
   });

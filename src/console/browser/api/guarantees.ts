@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useSettled } from '../parts/address.js';
-import { api, bodyOf, type Schemas } from './client.js';
+import { api, bodyOf, type Schemas, versionOf } from './client.js';
 import { usePages } from './pages.js';
 
 /** All guarantees, as they were judged last. */
@@ -10,13 +10,16 @@ export function useGuarantees() {
   });
 }
 
-/** One guarantee. @param id 0: none @param isEdited it stays as it was read: a form is compared with it */
+export const readGuarantee = (id: number) =>
+  versionOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
+
+/** One guarantee with its version. @param id 0: none @param isEdited it stays as it was read: a form is compared with it */
 export function useGuarantee(id: number, isEdited = false) {
   return useQuery({
     queryKey: [isEdited ? 'guarantee' : 'guarantees', id],
     enabled: id !== 0,
     ...(isEdited && { staleTime: Infinity, gcTime: 0 }),
-    queryFn: () => bodyOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } })),
+    queryFn: () => readGuarantee(id),
   });
 }
 

@@ -152,6 +152,17 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   };
 }
 
+/** Names of the fields of a form, and their values in words. */
+export type FieldTexts<F> = readonly (readonly [field: string, text: (form: F) => string])[];
+
+/** The fields in which two forms differ, with both values in words. */
+export function differencesOf<F>(fields: FieldTexts<F>, one: F, other: F) {
+  return fields.flatMap(([field, text]) => {
+    const [first, second] = [text(one), text(other)];
+    return first === second ? [] : [{ field, one: first, other: second }];
+  });
+}
+
 /** The form of a node in requests, without names of principals. */
 export function withoutNames(node: Node): never {
   if (node.as !== undefined) return { as: withoutName(node.as) } as never;

@@ -208,6 +208,13 @@ function listOf(parts: readonly Part[], last = ' and '): Part[] {
   return parts.flatMap((part, at) => [at === 0 ? '' : at === parts.length - 1 ? last : ', ', part]);
 }
 
+export const GUARANTEE_FIELDS: grants.FieldTexts<GuaranteeForm> = [
+  ['Sentence', (form) => textOf(sentenceOf(form))],
+  ['Name', ({ name }) => name],
+  ['Description', ({ description }) => description],
+  ['Mode', ({ mode }) => mode],
+];
+
 /** A sentence as text, to be searched. */
 export function textOf(parts: readonly Part[]): string {
   const texts = parts.map((part) => {

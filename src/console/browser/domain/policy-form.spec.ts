@@ -1,10 +1,11 @@
+import { differencesOf } from './grant-form.js';
 import {
   addressOfPolicy,
-  differencesOf,
   formOfPolicy,
   missingIn,
   NEW_POLICY,
   type Policy,
+  POLICY_FIELDS,
   policyOfAddress,
   policyOfForm,
 } from './policy-form.js';
@@ -64,10 +65,10 @@ describe('the form of a policy', () => {
 
   it('differs from another in words', () => {
     const [one, other] = [formOfPolicy(policy({})), formOfPolicy(policy({ except: [], expression: 'NULL' }))];
-    expect(differencesOf(one, other)).toEqual([
+    expect(differencesOf(POLICY_FIELDS, one, other)).toEqual([
       { field: 'Except', one: 'ana', other: '' },
       { field: 'Expression', one: "'***'", other: 'NULL' },
     ]);
-    expect(differencesOf(one, one)).toEqual([]);
+    expect(differencesOf(POLICY_FIELDS, one, one)).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import {
   addressOfEntry,
   type EntryForm,
   entryOfAddress,
+  type FieldTexts,
   grantable,
   NO_PLACE,
   type Node,
@@ -107,15 +108,7 @@ export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   };
 }
 
-/** The fields in which two forms differ, with both values in words. */
-export function differencesOf(one: PolicyForm, other: PolicyForm): { field: string; one: string; other: string }[] {
-  return FIELDS.flatMap(([field, text]) => {
-    const [first, second] = [text(one), text(other)];
-    return first === second ? [] : [{ field, one: first, other: second }];
-  });
-}
-
-const FIELDS: readonly [string, (form: PolicyForm) => string][] = [
+export const POLICY_FIELDS: FieldTexts<PolicyForm> = [
   ['Kind', ({ kind }) => KIND_NAMES[kind]],
   ['Person or group', ({ principal }) => (principal === null ? '' : principalName(principal))],
   ['Except', ({ except }) => except.map(principalName).sort().join(', ')],

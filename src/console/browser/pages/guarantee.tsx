@@ -1,13 +1,14 @@
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
-import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
+import { api, bodyOf, fieldErrorsOf, isProblem, type Versioned, versionOf } from '../api/client.js';
 import { refreshAccess } from '../api/entries.js';
-import { useGuarantee, useJudgement } from '../api/guarantees.js';
+import { readGuarantee, useGuarantee, useJudgement } from '../api/guarantees.js';
 import { countText } from '../domain/count-text.js';
 import { offeredNode } from '../domain/grant-form.js';
 import * as forms from '../domain/guarantee-form.js';
 import { Act, ProofForm } from '../parts/act.js';
 import { useFormInAddress, useUnsaved } from '../parts/address.js';
+import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Check, fieldsOf, Segments, TextField } from '../parts/form.js';
@@ -29,14 +30,18 @@ export function GuaranteePage() {
   if (isNew) return <GuaranteeEditor key={id} loaded={null} />;
   return (
     <EntryPage title="Guarantee" query={query}>
-      {(guarantee) => <GuaranteeEditor key={id} loaded={guarantee} />}
+      {(loaded) => <GuaranteeEditor key={id} loaded={loaded} />}
     </EntryPage>
   );
 }
 
+type Read = Versioned<forms.Guarantee>;
+
 /** The form of a guarantee, beside its sentence and the judgement of it. */
-function GuaranteeEditor({ loaded }: { loaded: forms.Guarantee | null }) {
-  const [base, setBase] = useState(loaded);
+function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
+  const [read, setRead] = useState(loaded);
+  const [theirs, setTheirs] = useState<Read | null>(null);
+  const base = read?.body ?? null;
   const saved = base === null ? forms.NEW_GUARANTEE : forms.formOfGuarantee(base);
   const [form, setForm, isKept] = useFormInAddress(
     (address) => forms.guaranteeOfAddress(address, saved),
@@ -51,12 +56,19 @@ function GuaranteeEditor({ loaded }: { loaded: forms.Guarantee | null }) {
   const { error, retry } = judgement;
   const change = (part: Partial<forms.GuaranteeForm>): void => setForm((before) => ({ ...before, ...part }));
   const title = base?.name ?? 'New guarantee';
-  const params = { path: { id: base?.id ?? 0 } };
-  const save = async (): Promise<forms.Guarantee> => {
+  const params = { path: { id: base?.id ?? 0 }, header: { 'If-Match': read?.version ?? '*' } };
+  /** Null: it was changed meanwhile. */
+  const save = async (): Promise<Read | null> => {
     setTried(true);
     if (body === null || body.name === '') throw new Error('Fill in what is missing.');
-    if (base === null) return bodyOf(api.POST('/api/admin/guarantees', { body }));
-    return bodyOf(api.PUT('/api/admin/guarantees/{id}', { params, body }));
+    if (base === null) return versionOf(api.POST('/api/admin/guarantees', { body }));
+    try {
+      return await versionOf(api.PUT('/api/admin/guarantees/{id}', { params, body }));
+    } catch (problem) {
+      if (!isProblem(problem, 'precondition_failed')) throw problem;
+      setTheirs(await readGuarantee(base.id));
+      return null;
+    }
   };
   return (
     <main id="main" className="split split--draft" tabIndex={-1}>
@@ -100,19 +112,39 @@ function GuaranteeEditor({ loaded }: { loaded: forms.Guarantee | null }) {
           asks={base === null || isUnchanged ? undefined : 'recent proof'}
           run={save}
           done={(written) => {
-            showToast({ text: `${written.name} is saved.` });
-            setBase(written);
-            setForm(forms.formOfGuarantee(written));
-            void refreshAccess(() => base === null && go(`/guarantees/${written.id}`));
+            if (written === null) return;
+            const { id, name } = written.body;
+            showToast({ text: `${name} is saved.` });
+            setRead(written);
+            setTheirs(null);
+            setForm(forms.formOfGuarantee(written.body));
+            void refreshAccess(() => base === null && go(`/guarantees/${id}`));
           }}
           close={() => go('/guarantees')}
         >
           {() => (
-            <GuaranteeFields
-              form={form}
-              change={change}
-              errors={{ ...(isTried && forms.missingIn(form)), ...fieldErrorsOf(error) }}
-            />
+            <>
+              {theirs !== null && (
+                <ChangedMeanwhile
+                  what="guarantee"
+                  by={theirs.body.written_by?.name ?? 'The command line'}
+                  at={theirs.body.changed_at}
+                  fields={forms.GUARANTEE_FIELDS}
+                  theirs={forms.formOfGuarantee(theirs.body)}
+                  mine={form}
+                  choose={(chosen) => {
+                    setForm(chosen);
+                    setRead(theirs);
+                    setTheirs(null);
+                  }}
+                />
+              )}
+              <GuaranteeFields
+                form={form}
+                change={change}
+                errors={{ ...(isTried && forms.missingIn(form)), ...fieldErrorsOf(error) }}
+              />
+            </>
           )}
         </ProofForm>
       </div>

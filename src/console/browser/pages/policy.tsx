@@ -1,21 +1,20 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { api, fieldErrorsOf, isProblem, type Schemas, versionOf } from '../api/client.js';
+import { api, fieldErrorsOf, isProblem, type Schemas, type Versioned, versionOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { refreshAccess, useLastActor } from '../api/entries.js';
 import { useMe } from '../api/session.js';
 import { readFirstRows, type Rows } from '../api/statements.js';
 import { readRefusal } from '../domain/engine-refusal.js';
-import { clockTime } from '../domain/moment-text.js';
 import {
   addressOfPolicy,
-  differencesOf,
   formOfPolicy,
   KIND_NAMES,
   missingIn,
   NEW_POLICY,
   type Policy,
+  POLICY_FIELDS,
   type PolicyForm,
   policyOfAddress,
   policyOfForm,
@@ -23,20 +22,17 @@ import {
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useFormInAddress, useSettled, useUnsaved } from '../parts/address.js';
+import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
 import { Checks, Side, Totals } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
-import { Failure, failureText, Notice, showToast } from '../parts/notice.js';
+import { Failure, failureText, showToast } from '../parts/notice.js';
 import { EntryPage, Page, Region } from '../parts/page.js';
 import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { DataTable } from '../parts/table.js';
 
-/** A policy and the version of it that was read. */
-interface Read {
-  body: Policy;
-  version: string;
-}
+type Read = Versioned<Policy>;
 
 const read = (id: number): Promise<Read> =>
   versionOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
@@ -133,14 +129,14 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
       <form id={FORM} className="stack" aria-label={title} onSubmit={submit} noValidate>
         {theirs !== null && isOverwriting && (
           <ChangedMeanwhile
-            theirs={theirs.body}
+            what="policy"
+            by={<LastActor policy={theirs.body} />}
+            at={theirs.body.changed_at}
+            fields={POLICY_FIELDS}
+            theirs={formOfPolicy(theirs.body)}
             mine={form}
-            takeTheirs={() => {
-              setForm(formOfPolicy(theirs.body));
-              setBase(theirs);
-              saving.reset();
-            }}
-            keepMine={() => {
+            choose={(chosen) => {
+              setForm(chosen);
               setBase(theirs);
               saving.reset();
             }}
@@ -182,6 +178,10 @@ function Changed({ policy: { id, kind, changed_at: at } }: { policy: Policy }) {
   );
 }
 
+function LastActor({ policy: { id, changed_at: at } }: { policy: Policy }) {
+  return useLastActor(id, at) ?? 'Somebody';
+}
+
 function Heading({ policy: { kind, resource, privileges } }: { policy: Policy }) {
   const { column = '' } = resource as { column?: string };
   const [verb, what, preposition] = {
@@ -195,56 +195,6 @@ function Heading({ policy: { kind, resource, privileges } }: { policy: Policy })
       <Icon name={KIND_ICONS[kind]} /> {verb} {what !== '' && <span className="path">{what}</span>} {preposition}{' '}
       <Path node={resource} />
     </>
-  );
-}
-
-interface ChangedMeanwhileProps {
-  theirs: Policy;
-  mine: PolicyForm;
-  takeTheirs: () => void;
-  /** The next *Save* overwrites the other version. */
-  keepMine: () => void;
-}
-
-/** Shown when somebody else has saved the policy meanwhile: both versions stay until one is chosen. */
-function ChangedMeanwhile({ theirs, mine, takeTheirs, keepMine }: ChangedMeanwhileProps) {
-  const [isComparing, compare] = useState(false);
-  const differences = differencesOf(formOfPolicy(theirs), mine);
-  return (
-    <Notice
-      tone="warn"
-      role="alert"
-      title="Changed meanwhile"
-      actions={
-        isComparing ? (
-          <>
-            <Button text="Take theirs" look="small" onClick={takeTheirs} />
-            <Button text="Keep mine" look="small" onClick={keepMine} />
-          </>
-        ) : (
-          <Button text="Compare" look="small" onClick={() => compare(true)} />
-        )
-      }
-    >
-      <p>
-        {useLastActor(theirs.id, theirs.changed_at) ?? 'Somebody'} changed this policy at{' '}
-        {clockTime(new Date(theirs.changed_at))}, while you were editing. Nothing is saved or lost.
-      </p>
-      {isComparing && (
-        <dl className="facts facts--rows">
-          {differences.map(({ field, one, other }) => (
-            <div key={field}>
-              <dt>{field}</dt>
-              <dd>
-                {one === '' ? 'nothing' : one}
-                <small>yours: {other === '' ? 'nothing' : other}</small>
-              </dd>
-            </div>
-          ))}
-          {differences.length === 0 && <p>Theirs is the same as yours.</p>}
-        </dl>
-      )}
-    </Notice>
   );
 }
 

@@ -7,7 +7,7 @@ import { Sentence } from './sentence.js';
 
 /** A guarantee that a draft would break or mend. */
 export function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
-  const { data } = useGuarantee(id);
+  const data = useGuarantee(id).data?.body;
   const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
   if (state === 'holds') return <Note icon="check">It mends the guarantee {link}.</Note>;
   const isRefused = data !== undefined && isRefusing(data);

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { api, bodyOf } from '../api/client.js';
+import { api, bodyOf, type Versioned } from '../api/client.js';
 import { refreshAccess, type Policy } from '../api/entries.js';
 import { pathText } from '../domain/node-path.js';
 import { KIND_NAMES } from '../domain/policy-form.js';
@@ -94,7 +94,7 @@ export function PolicyEffect({ policy: { expression, privileges, resource } }: {
 }
 
 /** Deletes a policy, after a preview of the gains. */
-export function DeletePolicy({ policy: { body, version } }: { policy: { body: Policy; version: string } }) {
+export function DeletePolicy({ policy: { body, version } }: { policy: Versioned<Policy> }) {
   const [, go] = useLocation();
   const { id } = body;
   const params = { path: { id }, header: { 'If-Match': version } };
