@@ -168,11 +168,12 @@ interface FieldsProps<F> {
 }
 
 function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeForm>) {
-  const { kind, first, second } = form;
+  const { kind } = form;
   const field = fieldsOf(form, change, errors);
-  const firstFields = (
-    <ScopeFields form={first} change={(part) => change({ first: { ...first, ...part } })} errors={errors} at="first" />
-  );
+  const scope = (at: 'first' | 'second') => {
+    const { value, set } = field(at);
+    return <ScopeFields form={value} change={(part) => set({ ...value, ...part })} errors={errors} at={at} />;
+  };
   return (
     <>
       <Segments legend="Kind" choices={forms.GUARANTEE_KINDS} {...field('kind')} />
@@ -186,19 +187,14 @@ function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeFo
       {kind === 'apart' ? (
         <>
           <Region title="First" isStack>
-            {firstFields}
+            {scope('first')}
           </Region>
           <Region title="Second" isStack>
-            <ScopeFields
-              form={second}
-              change={(part) => change({ second: { ...second, ...part } })}
-              errors={errors}
-              at="second"
-            />
+            {scope('second')}
           </Region>
         </>
       ) : (
-        firstFields
+        scope('first')
       )}
       <TextField label="Name" {...field('name')} maxLength={100} />
       <TextField label="Description" {...field('description')} rows={2} />
