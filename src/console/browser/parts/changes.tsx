@@ -267,39 +267,29 @@ const CHECKS: Record<string, string> = {
   rules_unprovable: 'The rules could not be proved',
 };
 
-/** Who gains and who loses by a published text, or by one that waits; side by side. */
-export function AccessDifference({ access }: { access: Schemas['AccessChangeResponse'] | null }) {
-  return (
-    <div className="pair">
-      <ChangedSide
-        side="gains"
-        people={access && access.people_gaining}
-        things={access?.gained_in_all ?? null}
-        changed={access?.gained ?? []}
-      />
-      <ChangedSide
-        side="loses"
-        people={access && access.people_losing}
-        things={access?.lost_in_all ?? null}
-        changed={access?.lost ?? []}
-      />
-    </div>
-  );
+interface AccessDifferenceProps {
+  /** Null: nothing was compared. */
+  access: Schemas['AccessChangeResponse'] | null;
 }
 
-interface ChangedSideProps {
-  side: 'gains' | 'loses';
-  /** Null: they were not counted. */
-  people: number | null;
-  /** Null: nothing was compared. */
-  things: number | null;
-  changed: readonly Changed[];
+/** Who gains and who loses by a published text, or by one that waits; side by side. */
+export function AccessDifference({ access }: AccessDifferenceProps) {
+  return (
+    <div className="pair">
+      <ChangedSide access={access} side="gains" />
+      <ChangedSide access={access} side="loses" />
+    </div>
+  );
 }
 
 /** Outcomes that are shown at first. */
 const FIRST_OUTCOMES = 10;
 
-function ChangedSide({ side, people, things, changed }: ChangedSideProps) {
+function ChangedSide({ access, side }: AccessDifferenceProps & { side: 'gains' | 'loses' }) {
+  const [changed = [], things = null, people = null] =
+    side === 'gains'
+      ? [access?.gained, access?.gained_in_all, access?.people_gaining]
+      : [access?.lost, access?.lost_in_all, access?.people_losing];
   const [outcomes, more] = useFirst(changesByPeople(changed), FIRST_OUTCOMES);
   const count = people === null ? things !== null && countText(things, 'thing') : peopleText(people);
   return (
@@ -317,7 +307,7 @@ function ChangedSide({ side, people, things, changed }: ChangedSideProps) {
 /** Things of one outcome that are shown at first. */
 const FIRST_THINGS = 8;
 
-function ChangedOutcome({ of, side }: { of: ChangedPeople; side: ChangedSideProps['side'] }) {
+function ChangedOutcome({ of, side }: { of: ChangedPeople; side: 'gains' | 'loses' }) {
   const { whats, people, others } = of;
   const [first, more] = useFirst(whats, FIRST_THINGS);
   return (
