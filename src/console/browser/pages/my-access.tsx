@@ -251,12 +251,7 @@ function ApiTokens() {
   );
 }
 
-interface NewTokenProps {
-  close: () => void;
-  done: (token: Schemas['NewApiTokenResponse']) => void;
-}
-
-function NewToken({ close, done }: NewTokenProps) {
+function NewToken({ close, done }: { close: () => void; done: (token: Schemas['NewApiTokenResponse']) => void }) {
   const isAdministrator = useMe().role === 'admin';
   const offered = SCOPES.filter(({ isForAdministrators }) => isForAdministrators !== true || isAdministrator);
   const [{ name, scopes, until }, field] = useForm(() => ({

@@ -201,14 +201,8 @@ function Heading({ policy: { kind, resource, privileges } }: { policy: Policy })
 /** Milliseconds without a change before the statement runs. */
 const PAUSE = 600;
 
-interface RowComparisonProps {
-  draft: PolicyForm;
-  /** Null: the policy is new. */
-  saved: PolicyForm | null;
-}
-
-/** A few rows of the policy's table under one's own name, before and after the draft; or the reason why there are none. */
-function RowComparison({ draft, saved }: RowComparisonProps) {
+/** Rows of the policy's table under one's own name, as saved (null: it is new) and as drafted; or why there are none. */
+function RowComparison({ draft, saved }: { draft: PolicyForm; saved: PolicyForm | null }) {
   const sample = rowSampleOf(draft, saved);
   const sql = useSettled('sql' in sample ? sample.sql : '', PAUSE);
   const { data, error } = useQuery({

@@ -105,13 +105,7 @@ function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
   );
 }
 
-interface PrivilegeComboboxProps {
-  node: Node;
-  value: string;
-  set: (value: string) => void;
-}
-
-function PrivilegeCombobox({ node, value, set }: PrivilegeComboboxProps) {
+function PrivilegeCombobox({ node, value, set }: { node: Node; value: string; set: (value: string) => void }) {
   const [typed, setTyped] = useState<string | null>(null);
   const part = (typed ?? '').toUpperCase();
   const choices = privilegesOn(node).filter((name) => name.includes(part));

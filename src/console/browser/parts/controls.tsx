@@ -66,15 +66,8 @@ function classOf(look = ''): string {
   return ['button', ...variants.map((variant) => `button--${variant}`)].join(' ');
 }
 
-interface CopyButtonProps {
-  /** What is copied. */
-  value: string;
-  text?: string;
-  look?: string;
-}
-
 /** Copies a text, and says so. */
-export function CopyButton({ value, text = 'Copy', look = 'small' }: CopyButtonProps) {
+export function CopyButton({ value, text = 'Copy', look = 'small' }: { value: string; text?: string; look?: string }) {
   const [copied, setCopied] = useState<string | null>(null);
   // Browsers refuse the clipboard to pages that came over plain HTTP.
   if (!isSecureContext) return null;
@@ -82,14 +75,8 @@ export function CopyButton({ value, text = 'Copy', look = 'small' }: CopyButtonP
   return <Button text={copied === value ? 'Copied' : text} look={look} icon="copy" onClick={() => void copy()} />;
 }
 
-interface BadgeProps {
-  tone?: 'gain' | 'loss' | 'warn';
-  icon?: string;
-  text: ReactNode;
-}
-
 /** A state in a word. */
-export function Badge({ tone, icon, text }: BadgeProps) {
+export function Badge({ tone, icon, text }: { tone?: 'gain' | 'loss' | 'warn'; icon?: string; text: ReactNode }) {
   return (
     <span className={tone === undefined ? 'badge' : `badge badge--${tone}`}>
       {icon !== undefined && <Icon name={icon} />}

@@ -225,8 +225,7 @@ function AddFilter({ filters, asked, ask }: AddFilterProps) {
   );
 }
 
-function FilterField(props: { filter: Filter; asked: Asked; choose: (value: string) => void }) {
-  const { filter, asked, choose } = props;
+function FilterField({ filter, asked, choose }: { filter: Filter; asked: Asked; choose: (value: string) => void }) {
   const { name, choices: closed, useSuggestions = noSuggestions, problem, field } = filter;
   const [text, setText] = useState('');
   const [error, setError] = useState<string>();

@@ -96,14 +96,8 @@ export function Approve({ hash, follows }: { hash: string; follows: string | nul
   );
 }
 
-interface UndoLinkProps {
-  of: Access | null;
-  /** Text shown if *Why* can explain none of the differences. */
-  otherwise: string;
-}
-
-/** A link to *Why* about the first loss, or else the first gain: it names the change that would reverse it. */
-export function UndoLink({ of, otherwise }: UndoLinkProps) {
+/** A link to *Why* about the first loss, or else the first gain; to `otherwise` if *Why* can explain none of them. */
+export function UndoLink({ of, otherwise }: { of: Access | null; otherwise: string }) {
   const { what = '', people = [] } =
     [...(of?.lost ?? []), ...(of?.gained ?? [])].find(({ what: each }) => permissionOf(each)) ?? {};
   const principal = useNamed(people[0]);

@@ -252,13 +252,8 @@ function FirstChain({ principal, privilege, resource }: Held & { principal: Name
 
 type Step = Schemas['ChangeStepResponse'];
 
-interface NearestChangeProps {
-  change: Schemas['SmallestChangeResponse'] | null;
-  isOwn: boolean;
-}
-
 /** The smallest change that reverses the answer, as an order. */
-export function NearestChange({ change, isOwn }: NearestChangeProps) {
+export function NearestChange({ change, isOwn }: { change: Schemas['SmallestChangeResponse'] | null; isOwn: boolean }) {
   return (
     <Region title="Nearest change">
       <div className="panel stack stack--tight">
