@@ -25,6 +25,18 @@ describe('the form of a grant', () => {
   );
 
   it.each([
+    ['data', 'catalog=sales&schema=eu&table=orders'],
+    ['routine', 'on=routine&catalog=sales&schema=eu&routine=total'],
+    ['engine', 'on=engine'],
+    ['queries', 'on=queries&queries=user%3A7'],
+    ['acting', 'on=acting&as=group%3A3'],
+  ] as const)('keeps the kind of node %s, whatever was typed for the others', (place, address) => {
+    const typed = form('catalog=sales&schema=eu&table=orders&routine=total&as=group:3&queries=user:7');
+    expect(addressOfForm({ ...typed, place }).toString()).toBe(address);
+    expect(form(address).place).toBe(place);
+  });
+
+  it.each([
     [{ engine: true }, ['VIEW_QUERIES']],
     [{ queries: { type: 'user', id: 7 } }, ['VIEW_QUERIES', 'KILL_QUERIES']],
     [{ as: { type: 'group', id: 3 } }, ['IMPERSONATE']],

@@ -61,11 +61,12 @@ export function placeOfAddress(address: URLSearchParams): PlaceForm {
   return { ...form, place: PLACES.find((place) => place === address.get('on')) ?? form.place };
 }
 
-/** Writes the names and principals of a node; its kind is left to the caller. */
+/** Writes the names or the principal of the node of a form; its kind is left to the caller. Values of other kinds are left out. */
 export function writePlace(form: PlaceForm, address: URLSearchParams): void {
-  for (const name of NAMES) if (form[name] !== '') address.set(name, form[name]);
-  if (form.as !== null) address.set('as', principalParameter(form.as));
-  if (form.queries !== null) address.set('queries', principalParameter(form.queries));
+  const { as, queries, ...names } = placeOfNode(nodeOfForm(form) ?? {});
+  for (const name of NAMES) if (names[name] !== '') address.set(name, names[name]);
+  if (as !== null) address.set('as', principalParameter(as));
+  if (queries !== null) address.set('queries', principalParameter(queries));
 }
 
 export { type Node, PRIVILEGES, type Privilege, privilegesOn };

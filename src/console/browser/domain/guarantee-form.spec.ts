@@ -64,6 +64,14 @@ describe('the form of a guarantee', () => {
     expect(guaranteeOfForm(guaranteeOfAddress(addressOfGuarantee(form)))).toEqual(body);
   });
 
+  it('keeps the kinds of its nodes in the address, whatever was typed for other kinds', () => {
+    const typed = { ...NEW_GUARANTEE.first, catalog: 'hr', as: ana };
+    const form = { ...NEW_GUARANTEE, kind: 'apart', first: typed, second: typed } as const;
+    expect(textOf(sentenceOf(guaranteeOfAddress(addressOfGuarantee(form))))).toBe(
+      'Nobody may both do anything on hr and do anything on hr',
+    );
+  });
+
   it.each([
     [{}, ['name', 'principal']],
     [{ name: 'x', kind: 'only' }, ['principals']],

@@ -57,6 +57,13 @@ describe('the form of a policy', () => {
     expect(addressOfPolicy(saved, saved).size).toBe(0);
   });
 
+  it('is about data in its address, unless it is a deny, whatever a deny was about before', () => {
+    const form = { ...formOfPolicy(policy({})), place: 'acting', as: { type: 'group', id: 3 } } as const;
+    const back = policyOfAddress(addressOfPolicy(form));
+    expect(policyOfForm(back)).toEqual(policyOfForm(form));
+    expect(back.place).toBe('data');
+  });
+
   it('has one exception more by an address that names it', () => {
     const saved = formOfPolicy(policy({}));
     const { except } = policyOfAddress(new URLSearchParams('excepting=user:5'), saved);

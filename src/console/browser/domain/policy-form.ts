@@ -70,9 +70,11 @@ export function policyOfAddress(address: URLSearchParams, saved = NEW_POLICY): P
 
 /** Empty for a form without changes. */
 export function addressOfPolicy(form: PolicyForm, saved = NEW_POLICY): URLSearchParams {
-  const [address, before] = [form, saved].map(({ kind, except, column, expression, ...entry }) =>
-    addressOfEntry(entry, { kind, except: except.map(principalParameter).sort(), column, expression }),
-  ) as [URLSearchParams, URLSearchParams];
+  const [address, before] = [form, saved].map(({ kind, except, column, expression, ...entry }) => {
+    const place = kind === 'deny' ? entry.place : 'data';
+    const more = { kind, except: except.map(principalParameter).sort(), column, expression };
+    return addressOfEntry({ ...entry, place }, more);
+  }) as [URLSearchParams, URLSearchParams];
   return address.toString() === before.toString() ? new URLSearchParams() : address;
 }
 
