@@ -26,7 +26,10 @@ import type { CheckedGuarantee } from './guarantees.service.js';
 import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE, POLICY_RESOURCE_ANSWER } from './resource.dto.js';
 
-const GIVABLE = { enum: PRIVILEGES, isArray: true, minItems: 1, description: 'Default: all that can be given there.' };
+const GIVABLE = {
+  ...{ enum: PRIVILEGES, isArray: true, minItems: 1 },
+  description: 'Default: all that can be given there but EXECUTE_QUERIES.',
+};
 const UNFILTERED = { type: Boolean, default: false, description: 'Speaks of reading rows without any row filter.' };
 const KIND = { enum: GUARANTEE_KINDS, enumName: 'GuaranteeKind' };
 const MODE = { enum: GUARANTEE_MODES, enumName: 'GuaranteeMode' };

@@ -15,6 +15,7 @@ const ana = { type: 'user', id: 4, name: 'ana' };
 const everyone = { type: 'everyone' };
 const hr = { resource: { catalog: 'hr' }, privileges: ['SELECT'] };
 const people = { catalog: 'hr', schema: 'eu', table: 'people' };
+const ofRoutines = ['EXECUTE_FUNCTION', 'GRANT_EXECUTE_FUNCTION', 'CALL_PROCEDURE'];
 const payments = { resource: { catalog: 'pay', schema: 'eu' }, privileges: ['INSERT'] };
 
 const guarantee = (part: object): Guarantee =>
@@ -37,6 +38,21 @@ const CASES: [string, object, string?][] = [
       privileges: ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'TABLE_OWNERSHIP', 'GRANT_SELECT'],
     },
     'privileges',
+  ],
+  [
+    'Nobody may do anything but EXECUTE_QUERIES on the engine',
+    {
+      ...{ kind: 'never', principal: everyone, resource: { engine: true } },
+      privileges: ['VIEW_QUERIES', 'KILL_QUERIES', 'READ_SYSTEM_INFORMATION', 'WRITE_SYSTEM_INFORMATION'],
+    },
+    'privileges',
+  ],
+  [
+    'Nobody may EXECUTE_FUNCTION, GRANT_EXECUTE_FUNCTION or CALL_PROCEDURE on hr.eu.raise',
+    {
+      ...{ kind: 'never', principal: everyone },
+      ...{ resource: { catalog: 'hr', schema: 'eu', routine: 'raise' }, privileges: ofRoutines },
+    },
   ],
   [
     'Nobody but ana may both INSERT into pay.eu and act as ana',
@@ -81,6 +97,16 @@ describe('the form of a guarantee', () => {
     const form = { ...NEW_GUARANTEE, ...part };
     expect(Object.keys(missingIn(form))).toEqual(fields);
     expect(guaranteeOfForm(form)).toBeNull();
+  });
+
+  it.each([
+    [{ catalog: 'hr' }, ofRoutines],
+    [{ catalog: 'system', schema: 'runtime', routine: 'kill_query' }, ['CALL_PROCEDURE']],
+  ])('is about the privileges on routines alone where none is chosen: %j', (names, privileges) => {
+    const first = { ...NEW_GUARANTEE.first, ...names, place: 'routine' } as const;
+    const form = { ...NEW_GUARANTEE, kind: 'only' as const, except: [ana], first };
+    expect(guaranteeOfForm(form)).toMatchObject({ resource: names, privileges });
+    expect(textOf(sentenceOf(form))).toMatch(/^Only ana may (EXECUTE_FUNCTION|CALL_PROCEDURE)/);
   });
 
   it('is the saved one by an address without a draft', () => {

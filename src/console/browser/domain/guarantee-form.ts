@@ -9,7 +9,7 @@ import { prepositionOf } from './why-address.js';
 export type Guarantee = Schemas['GuaranteeResponse'];
 export type GuaranteeKind = Guarantee['kind'];
 
-/** Privileges on a node and everything below it; without any: all that can be given there. */
+/** Privileges on a node and everything below it; none are those of `defaultText`. */
 export interface ScopeForm extends grants.PlaceForm {
   privileges: grants.Privilege[];
   /** Only reading the real values of this column; empty: of no column. */
@@ -157,14 +157,22 @@ function scopeOfForm(scope: ScopeForm): Scope {
   const privileges = privilegesIn(scope);
   return {
     resource: place === 'data' && column !== '' ? { ...node, column } : node,
-    ...(privileges.length > 0 && { privileges }),
+    ...((privileges.length > 0 || place === 'routine') && { privileges }),
     ...(place === 'data' && isUnfiltered && { unfiltered: true }),
   };
 }
 
 function privilegesIn(scope: ScopeForm): grants.Privilege[] {
-  return isReading(scope) ? [] : grants.grantable(scope.privileges, grants.offeredNode(scope), null);
+  const offered = grants.offeredNode(scope);
+  const chosen = isReading(scope) ? [] : grants.grantable(scope.privileges, offered, null);
+  if (chosen.length > 0 || scope.place !== 'routine') return chosen;
+  // The node may be a schema or a catalog, whose default has privileges on tables as well.
+  return grants.grantable(grants.privilegesOn(offered), grants.nodeOfForm(scope) ?? {}, null);
 }
+
+/** The privileges that a guarantee is about if none is chosen: *anything but EXECUTE_QUERIES*. */
+export const defaultText = (all: string, { place }: grants.PlaceForm): string =>
+  place === 'engine' ? `${all} but EXECUTE_QUERIES` : all;
 
 /** A guarantee in plain words, also an incomplete one: *Nobody of analysts but ana may SELECT from hr.people*. */
 export function sentenceOf({ kind, principal, except, count, first, second }: GuaranteeForm): Part[] {
@@ -199,7 +207,7 @@ function actOf(scope: ScopeForm, kind: GuaranteeKind): Part[] {
   const privileges = privilegesIn(scope);
   const [all, or] = kind === 'always' ? ['everything', ' and '] : ['anything', ' or '];
   const prepositions = new Set(privileges.map(prepositionOf));
-  const verbs = privileges.length === 0 ? [`do ${all}`] : listOf(privileges, or);
+  const verbs = privileges.length === 0 ? [`do ${defaultText(all, scope)}`] : listOf(privileges, or);
   const words = [...verbs, ` ${prepositions.size === 1 ? [...prepositions].join() : 'on'} `];
   return place === 'queries' ? [...words, 'queries of ', named(queries)] : [...words, node];
 }

@@ -231,7 +231,7 @@ function ScopeFields({ form, change, errors, at }: FieldsProps<forms.ScopeForm> 
       {!forms.isReading(form) && (
         <div className="field">
           <PrivilegeChecks node={offeredNode(form)} holder={null} {...field('privileges')} />
-          <p className="hint">None chosen: all of them.</p>
+          <p className="hint">None chosen: {forms.defaultText('all of them', form)}.</p>
         </div>
       )}
     </>
