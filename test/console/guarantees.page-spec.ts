@@ -85,6 +85,38 @@ test('a sentence is judged while it is written, refused with its chain, mended, 
   );
 });
 
+test('text that is typed while a guarantee is saved stays, and is saved next', async ({
+  page,
+  records,
+  signIn,
+  watch,
+}) => {
+  const kim = await records.person('kim');
+  await signIn('admin');
+  await page.goto(`/guarantees/new?kind=never&principal=user:${kim}&catalog=gu_typed&name=kim+has+nothing`);
+  await expect(status(page)).toContainText('Holds today');
+  const description = page.getByRole('textbox', { name: 'Description' });
+  const save = page.getByRole('button', { name: 'Save' });
+  await description.fill('first');
+  let release = (): void => undefined;
+  await page.route('**/api/admin/guarantees', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    await new Promise<void>((resolve) => (release = resolve));
+    return route.continue();
+  });
+  const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/guarantees'));
+  await save.click();
+  await sent;
+  await description.fill('second');
+  release();
+  await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  await watch.settled();
+  await expect(description).toHaveValue('second');
+  await save.click();
+  await expect(page).toHaveURL(/\/guarantees\/\d+$/);
+  await expect(description).toHaveValue('second');
+});
+
 test('a draft of a grant says which guarantee refuses it, before the button', async ({
   page,
   records,

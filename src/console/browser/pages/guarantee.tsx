@@ -110,15 +110,17 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
           label={title}
           act="Save"
           asks={base === null || isUnchanged ? undefined : 'recent proof'}
-          run={save}
-          done={(written) => {
+          run={async () => ({ written: await save(), sent: form })}
+          done={({ written, sent }) => {
             if (written === null) return;
             const { id, name } = written.body;
             showToast({ text: `${name} is saved.` });
             setRead(written);
             setTheirs(null);
-            setForm(forms.formOfGuarantee(written.body));
-            void refreshAccess(() => base === null && go(`/guarantees/${id}`));
+            // Text that was typed meanwhile stays, and so does this page.
+            const isSent = form === sent;
+            if (isSent) setForm(forms.formOfGuarantee(written.body));
+            void refreshAccess(() => isSent && loaded === null && go(`/guarantees/${id}`));
           }}
           close={() => go('/guarantees')}
         >
