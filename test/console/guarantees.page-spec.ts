@@ -182,6 +182,8 @@ test('one that the provider broke shows its chain; it is changed and deleted wit
   await grantline.letProofsAge('admin');
   const password = page.getByLabel('Your password, to confirm');
   await expect(password).toBeHidden();
+  await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled(); // nothing is changed
+  await page.getByRole('textbox', { name: 'Name' }).press('Enter');
   await page.getByRole('button', { name: 'Make it reported' }).click();
   await password.fill(passwordOf('admin'));
   await expectAccessible(page);

@@ -109,6 +109,7 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
         <ProofForm
           label={title}
           act="Save"
+          isOff={base !== null && isUnchanged}
           asks={base === null || isUnchanged ? undefined : 'recent proof'}
           run={async () => ({ written: await save(), sent: form })}
           done={({ written, sent }) => {

@@ -9,6 +9,8 @@ export interface FormProps {
   /** The button: verb and object. */
   act: string;
   isDanger?: boolean | undefined;
+  /** There is nothing to do, because nothing is changed. */
+  isOff?: boolean;
   /** Text of the button that closes the form. */
   away?: string;
   close: () => void;
@@ -23,6 +25,7 @@ export interface FormProps {
 export function Form(props: FormProps) {
   const { label, doing, act, isDanger, away = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
   const { isPending, error, mutate, reset } = doing;
+  const isOff = isPending || props.isOff === true;
   return (
     <form
       className={`stack stack--tight${isPanel ? ' panel' : ''}`}
@@ -31,14 +34,14 @@ export function Form(props: FormProps) {
       onChange={() => error !== null && reset()}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isPending) mutate();
+        if (!isOff) mutate();
       }}
     >
       {children}
       {error !== null && <Failure problem={error} retry={canRetry ? mutate : undefined} />}
       <div className="actions">
         <Button text={away} look="quiet" onClick={close} />
-        <Button text={act} look={isDanger === true ? 'primary danger' : 'primary'} type="submit" isOff={isPending} />
+        <Button text={act} look={isDanger === true ? 'primary danger' : 'primary'} type="submit" isOff={isOff} />
       </div>
     </form>
   );
