@@ -68,6 +68,10 @@ test('a sentence is judged while it is written, refused with its chain, mended, 
   await expect(page.getByRole('alert')).toContainText('the guarantee "no analyst reads hr" is broken');
   await expect(chain).toBeVisible();
   expect((await admin.get(GUARANTEES)).body?.['items']).toEqual([]);
+  await page.getByRole('button', { name: 'Make it reported' }).click();
+  await expect(page.getByRole('alert')).toBeHidden();
+  await page.getByRole('radio', { name: 'Enforced' }).check({ force: true });
+  await expect(page).toHaveURL(/mode=enforced/);
 
   await chain.getByRole('link', { name: `Grant ${grant}` }).click();
   await page.getByRole('button', { name: 'Revoke' }).click();

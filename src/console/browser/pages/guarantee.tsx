@@ -111,6 +111,7 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
           act="Save"
           isOff={base !== null && isUnchanged}
           asks={base === null || isUnchanged ? undefined : 'recent proof'}
+          values={form}
           run={async () => ({ written: await save(), sent: form })}
           done={({ written, sent }) => {
             if (written === null) return;

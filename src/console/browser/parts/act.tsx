@@ -128,6 +128,8 @@ type Asks = 'proof' | 'recent proof' | 'password' | undefined;
 
 interface ProofFormProps<T> extends Omit<FormProps, 'doing' | 'away' | 'children'> {
   asks: Asks;
+  /** What is sent: a failure is shown until it changes. */
+  values?: unknown;
   run: (password: string) => Promise<T>;
   done: (result: T) => void;
   /**
@@ -138,7 +140,7 @@ interface ProofFormProps<T> extends Omit<FormProps, 'doing' | 'away' | 'children
 }
 
 /** The form of an act that needs a proof of who acts. */
-export function ProofForm<T>({ asks, run, done, act, isDanger, children, ...ofForm }: ProofFormProps<T>) {
+export function ProofForm<T>({ asks, values, run, done, act, isDanger, children, ...ofForm }: ProofFormProps<T>) {
   const [password, setPassword] = useState('');
   const { search } = useAddress();
   const account = useStart().data?.account;
@@ -163,6 +165,9 @@ export function ProofForm<T>({ asks, run, done, act, isDanger, children, ...ofFo
       if (isProblem(error, 'reauthentication_required')) void refreshStart();
     },
   });
+  useEffect(() => {
+    if (acting.isError) acting.reset();
+  }, [values]);
   const leaving = useMutation({ mutationFn: () => confirmAtProvider(returnAddress(search)) });
   return (
     <Form
