@@ -180,6 +180,9 @@ test('one that the provider broke shows its chain; it is changed and deleted wit
   await expectAccessible(page);
   await broken.getByRole('link', { name: 'nobody knows' }).click();
   await expect(breaches(page).getByRole('list', { name: 'How' })).toContainText('gu-contractors');
+  await expect(main(page)).toContainText(
+    /Broken since today \d\d:\d\d: no version is published until it is mended.*Revokes go out meanwhile\./,
+  );
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
   await expectAccessible(page);
 
@@ -189,6 +192,7 @@ test('one that the provider broke shows its chain; it is changed and deleted wit
   await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled(); // nothing is changed
   await page.getByRole('textbox', { name: 'Name' }).press('Enter');
   await page.getByRole('button', { name: 'Make it reported' }).click();
+  await expect(page.getByText('no version is published')).toHaveCount(0);
   await password.fill(passwordOf('admin'));
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Save' }).click();
@@ -196,7 +200,9 @@ test('one that the provider broke shows its chain; it is changed and deleted wit
   expect((await admin.get(`${GUARANTEES}/${id}`)).body).toMatchObject({ mode: 'reported', state: 'broken' });
 
   await page.getByRole('button', { name: 'Delete…' }).click();
-  await page.getByRole('dialog', { name: 'Delete nobody knows?' }).getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete nobody knows?' });
+  await expect(dialog).toContainText('It is no longer judged.');
+  await dialog.getByRole('button', { name: 'Delete' }).click();
   await expect(page).toHaveURL(/\/guarantees$/);
   expect((await admin.get(`${GUARANTEES}/${id}`)).status).toBe(404);
 });

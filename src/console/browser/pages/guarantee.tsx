@@ -6,6 +6,8 @@ import { readGuarantee, useGuarantee, useJudgement } from '../api/guarantees.js'
 import { countText } from '../domain/count-text.js';
 import { offeredNode } from '../domain/grant-form.js';
 import * as forms from '../domain/guarantee-form.js';
+import { momentText } from '../domain/moment-text.js';
+import { now } from '../now.js';
 import { Act, ProofForm } from '../parts/act.js';
 import { useFormInAddress, useUnsaved } from '../parts/address.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
@@ -100,7 +102,7 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
                   }}
                   button={{ text: 'Delete…', look: 'danger quiet' }}
                 >
-                  <p>From now on nothing refuses what it forbids.</p>
+                  <p>{forms.isRefusing(base) ? 'Then nothing refuses what it forbids.' : 'It is no longer judged.'}</p>
                 </Act>
               </>
             )
@@ -153,7 +155,12 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
         </ProofForm>
       </div>
       <div className="sunken stack">
-        <Verdict form={form} {...judgement} makeReported={() => change({ mode: 'reported' })} />
+        <Verdict
+          form={form}
+          saved={isUnchanged ? base : null}
+          {...judgement}
+          makeReported={() => change({ mode: 'reported' })}
+        />
         {error !== null && <Failure problem={error} retry={retry} />}
       </div>
     </main>
@@ -244,6 +251,8 @@ function ScopeFields({ form, change, errors, at }: FieldsProps<forms.ScopeForm> 
 
 interface VerdictProps extends Pick<ReturnType<typeof useJudgement>, 'judged' | 'isJudging'> {
   form: forms.GuaranteeForm;
+  /** The saved one; null: the form differs from it, or there is none. */
+  saved: forms.Guarantee | null;
   makeReported: () => void;
 }
 
@@ -251,7 +260,7 @@ interface VerdictProps extends Pick<ReturnType<typeof useJudgement>, 'judged' | 
 const FIRST = 3;
 
 /** A guarantee as a sentence, whether it holds today, and what breaks it. */
-function Verdict({ form, judged, isJudging, makeReported }: VerdictProps) {
+function Verdict({ form, saved, judged, isJudging, makeReported }: VerdictProps) {
   const { state = null, broken_by: count = 0, witnesses = [], checked = null, not_about: others = [] } = judged ?? {};
   const [first, more] = useFirst(witnesses, FIRST);
   const isBroken = state === 'broken';
@@ -260,6 +269,7 @@ function Verdict({ form, judged, isJudging, makeReported }: VerdictProps) {
     : state === null
       ? [' verdict--open', 'guarantee']
       : ['', 'check'];
+  const since = saved?.since ? ` since ${momentText(new Date(saved.since), now())}` : '';
   const text = isBroken ? `Broken today by ${countText(count, 'breach', { plural: 'breaches' })}` : 'Holds today';
   return (
     <>
@@ -283,8 +293,12 @@ function Verdict({ form, judged, isJudging, makeReported }: VerdictProps) {
       {isBroken && forms.isRefusing(form) && (
         <Notice
           tone="loss"
-          title="Broken today: it cannot be enforced"
-          text="Mend what breaks it, change the sentence, or save it as reported."
+          title={
+            saved === null
+              ? 'Broken today: it cannot be enforced'
+              : `Broken${since}: no version is published until it is mended`
+          }
+          text={`${saved === null ? '' : 'Revokes go out meanwhile. '}Mend what breaks it, change the sentence, or save it as reported.`}
           actions={<Button text="Make it reported" look="small" onClick={makeReported} />}
         />
       )}
