@@ -222,3 +222,29 @@ test('an older version is restored by who gives the password, and so is that end
   await expect(page.getByRole('button', { name: 'End the restore' })).toBeHidden();
   await expect(page).toHaveURL(`${grantline.url}/publications`);
 });
+
+test('a version has its recorded changes, also without the version before; one of an older snapshot has none', async ({
+  page,
+  grantline,
+  signIn,
+  watch,
+}) => {
+  await signIn('admin');
+  const causes = page.getByRole('region', { name: 'Recorded changes' });
+  await behindItsBack(
+    grantline,
+    `UPDATE acl_publications SET state = 'abandoned', published_at = NULL WHERE version = 3`,
+  );
+  watch.provokes(404);
+  await page.goto('/publications/4');
+  await expect(causes.getByRole('listitem').first()).toContainText(/admin.*grant revoked/);
+  await expect(causes).toContainText('There is no version 3');
+  await behindItsBack(
+    grantline,
+    `UPDATE acl_publications SET snapshot_at = snapshot_at - interval '1 day' WHERE version = 5`,
+  );
+  const asked = page.waitForRequest(/api\/admin\/audit/);
+  await page.goto('/publications/5');
+  const { searchParams } = new URL((await asked).url());
+  expect(searchParams.get('from')).toBe(searchParams.get('to'));
+});

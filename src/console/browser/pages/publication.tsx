@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Link, useParams } from 'wouter';
-import type { Schemas } from '../api/client.js';
+import { isProblem, type Schemas } from '../api/client.js';
 import { readAuditPage } from '../api/entries.js';
 import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
@@ -121,13 +121,16 @@ function Facts({ publication, against }: { publication: Publication; against: nu
   );
 }
 
-/** The recorded changes since the snapshot of the version before, with the people who made them. */
+/** The recorded changes since the snapshot of the version before, if that is kept, with the people who made them. */
 function Causes({ of: { version, snapshot_at: to } }: { of: Publication }) {
-  const isFirst = version === 1;
-  const from = useVersion(version - 1, undefined, !isFirst).data?.snapshot_at;
+  const { data: before, error } = useVersion(version - 1, undefined, version > 1);
+  // The version before was abandoned, or removed by the retention.
+  const isMissing = isProblem(error, 404);
+  // A withdrawal that publishes an older text again has the time of that text.
+  const from = before && (before.snapshot_at < to ? before.snapshot_at : to);
   const { data } = useQuery({
-    queryKey: ['audit', 'before', version],
-    enabled: isFirst || from !== undefined,
+    queryKey: ['audit', 'before', version, from],
+    enabled: version === 1 || isMissing || from !== undefined,
     staleTime: Infinity,
     queryFn: () => readAuditPage({ ...(from !== undefined && { from }), to, limit: 200 }),
   });
@@ -136,6 +139,7 @@ function Causes({ of: { version, snapshot_at: to } }: { of: Publication }) {
   if (events.length === 0) return null;
   return (
     <Region title="Recorded changes" count={numberText(events.length)} isStack>
+      {isMissing && <p className="dim">There is no version {version - 1}: these are the newest before this one.</p>}
       <ul className="stack stack--tight">
         {first.map((event) => (
           <li key={event.id} className="row">
