@@ -207,6 +207,27 @@ test('one that the provider broke shows its chain; it is changed and deleted wit
   expect((await admin.get(`${GUARANTEES}/${id}`)).status).toBe(404);
 });
 
+test('a breach about acting as a group leads to its grant, because Why has no answer', async ({
+  page,
+  records,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const group = await records.group('gu-actors', await records.person('lea'));
+  const { body } = await admin.post('/api/admin/grants', {
+    ...{ principal: { type: 'engine', name: 'gu-airflow' }, privileges: ['IMPERSONATE'] },
+    resource: { as: { type: 'group', id: group } },
+  });
+  await signIn('admin');
+  await page.goto(`/guarantees/new?kind=never&principal=engine:gu-airflow&on=acting&as=group:${group}`);
+  await expect(breaches(page).getByRole('link', { name: 'Why?' })).toHaveAttribute(
+    'href',
+    `/grants?state=all&grant=${Number(body?.['id'])}`,
+  );
+  await watch.settled();
+});
+
 test('drafts of every kind stand in their addresses', async ({ page, records, signIn, watch }) => {
   const jana = await records.person('jana');
   await signIn('admin');

@@ -36,6 +36,7 @@ describe('the question of Why', () => {
       '/why?principal=user%3A4&privilege=KILL_QUERIES&queries=user%3A7',
     ],
     [{ queries: { type: 'group', id: 3 } }, ['KILL_QUERIES'], '/grants?state=all&grant=12'],
+    [{ as: { type: 'everyone' } }, ['IMPERSONATE'], '/grants?state=all&grant=12'],
     [{ engine: true }, [], '/why?principal=user%3A4&privilege=EXECUTE_QUERIES&engine=true'],
   ])('is asked by an entry of access, where one can be: %j', (resource, privileges, address) => {
     expect(whyOfEntry({ type: 'user', id: 4 }, { resource, privileges, origins: [{ grant_id: 12 }] })).toBe(address);

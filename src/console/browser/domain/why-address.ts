@@ -30,12 +30,15 @@ interface Entry {
   origins: readonly { grant_id: number }[];
 }
 
-/** The address that explains an entry: *Why*, or its grant for queries of several people, about whom *Why* has no answer. Null: none. */
+/** Whether a node is acting as several people, or their queries: *Why* has no answer about these. */
+export function isOfSeveral({ as, queries = as }: Node): boolean {
+  return queries?.type === 'group' || queries?.type === 'everyone';
+}
+
+/** The address that explains an entry: *Why*, or its grant where *Why* has no answer. Null: none. */
 export function whyOfEntry(principal: Named, { resource, privileges, origins }: Entry): string | null {
   const node = resource as Node;
-  const owner = node.queries?.type;
-  if (owner === 'group' || owner === 'everyone')
-    return origins[0] === undefined ? null : grantAddress(origins[0].grant_id);
+  if (isOfSeveral(node)) return origins[0] === undefined ? null : grantAddress(origins[0].grant_id);
   return whyAddress(principal, privileges[0] ?? privilegesOn(node)[0] ?? 'SELECT', node);
 }
 

@@ -6,7 +6,7 @@ import { addressOfGrant, grantAddress, type Node, placeOfNode } from '../domain/
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { addressOfPolicy, type Kind, NEW_POLICY } from '../domain/policy-form.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
-import { restrictionText, whyAddress, type WhyQuestion } from '../domain/why-address.js';
+import { isOfSeveral, restrictionText, whyOfEntry, type WhyQuestion } from '../domain/why-address.js';
 import { ButtonLink, CopyButton, Icon } from './controls.js';
 import { addressOf, Moment, type Named, Path, Principal, Privileges, Shape } from './display.js';
 import { Region } from './page.js';
@@ -228,15 +228,19 @@ type Held = Pick<Schemas['GuaranteeWitnessResponse'], 'privilege' | 'resource'>;
 
 /** One breach of a guarantee in words, and as the chain of what somebody has or lacks; of `apart` as both chains. */
 export function Breach({ of, about }: { of: Schemas['GuaranteeWitnessResponse']; about?: ReactNode }) {
-  const { message, second, ...first } = of;
-  const principal = first.principal as Named;
+  const { message, resource, privilege, second, grants } = of;
+  const principal = of.principal as Named;
+  const origins = grants.map((id) => ({ grant_id: id }));
+  const explained = [of, second ?? []].flat().filter((held) => !isOfSeveral(held.resource as Node));
+  const why = whyOfEntry(principal, { resource, privileges: [privilege], origins });
   return (
     <div className="outcome stack stack--tight">
       <p>
-        {about} {message}. <Link href={whyAddress(principal, first.privilege, first.resource)}>Why?</Link>
+        {about} {message}. {why !== null && <Link href={why}>Why?</Link>}
       </p>
-      <FirstChain {...first} principal={principal} />
-      {second !== undefined && <FirstChain {...second} principal={principal} />}
+      {explained.map((held, at) => (
+        <FirstChain key={at} {...held} principal={principal} />
+      ))}
     </div>
   );
 }
