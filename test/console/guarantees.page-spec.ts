@@ -89,7 +89,7 @@ test('a sentence is judged while it is written, refused with its chain, mended, 
   );
 });
 
-test('text that is typed while a guarantee is saved stays, and is saved next', async ({
+test('a description is not judged; text that is typed while a guarantee is saved stays, and is saved next', async ({
   page,
   records,
   signIn,
@@ -101,7 +101,13 @@ test('text that is typed while a guarantee is saved stays, and is saved next', a
   await expect(status(page)).toContainText('Holds today');
   const description = page.getByRole('textbox', { name: 'Description' });
   const save = page.getByRole('button', { name: 'Save' });
+  let judgements = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith('/check')) judgements += 1;
+  });
   await description.fill('first');
+  await expect(page).toHaveURL(/description=first/); // later than a judgement would be asked for
+  expect(judgements).toBe(0);
   let release = (): void => undefined;
   await page.route('**/api/admin/guarantees', async (route) => {
     if (route.request().method() !== 'POST') return route.continue();

@@ -31,8 +31,8 @@ const PAUSE = 300;
  * @param guarantee null: incomplete
  */
 export function useJudgement(guarantee: Schemas['GuaranteeDto'] | null) {
-  // Without a name it is judged as well.
-  const text = JSON.stringify(guarantee && { ...guarantee, name: guarantee.name || '-' });
+  // Without what changes no judgement: typing a name costs none.
+  const text = JSON.stringify(guarantee && { ...guarantee, name: '-', description: undefined, mode: 'reported' });
   const settled = useSettled(text, PAUSE);
   const { data, error, refetch, isPlaceholderData, isFetching } = useQuery({
     queryKey: ['judgement', settled],
