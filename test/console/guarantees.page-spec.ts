@@ -253,7 +253,7 @@ test('drafts of every kind stand in their addresses', async ({ page, records, si
     await expectAccessible(page);
   }
   watch.provokes(404);
-  for (const unknown of ['2000000000', 'abc']) {
+  for (const unknown of ['2000000000', 'abc', '0']) {
     await page.goto(`/guarantees/${unknown}`);
     await expect(page.getByRole('heading', { level: 1, name: 'There is no such page' })).toBeVisible();
   }

@@ -13,13 +13,13 @@ export function useGuarantees() {
 export const readGuarantee = (id: number) =>
   versionOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
 
-/** One guarantee with its version. @param id 0: none @param isEdited it stays as it was read: a form is compared with it */
-export function useGuarantee(id: number, isEdited = false) {
+/** One guarantee with its version. @param id null: none @param isEdited it stays as it was read: a form is compared with it */
+export function useGuarantee(id: number | null, isEdited = false) {
   return useQuery({
     queryKey: [isEdited ? 'guarantee' : 'guarantees', id],
-    enabled: id !== 0,
+    enabled: id !== null,
     ...(isEdited && { staleTime: Infinity, gcTime: 0 }),
-    queryFn: () => readGuarantee(id),
+    queryFn: () => readGuarantee(id ?? 0),
   });
 }
 

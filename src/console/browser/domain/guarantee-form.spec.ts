@@ -109,6 +109,12 @@ describe('the form of a guarantee', () => {
     expect(textOf(sentenceOf(form))).toMatch(/^Only ana may (EXECUTE_FUNCTION|CALL_PROCEDURE)/);
   });
 
+  it('says what is still missing', () => {
+    expect(textOf(sentenceOf({ ...NEW_GUARANTEE, kind: 'at_most', count: '' }))).toBe(
+      'At most … people and engine principals may do anything on everything',
+    );
+  });
+
   it('is the saved one by an address without a draft', () => {
     const saved = formOfGuarantee(guarantee({ kind: 'only', principals: [ana] }));
     expect(guaranteeOfAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);

@@ -17,12 +17,12 @@ export interface ScopeForm extends grants.PlaceForm {
   isUnfiltered: boolean;
 }
 
-/** The values of a form of a guarantee. What its kind does not ask for is kept, and not sent. */
+/** The values of a form of a guarantee. Requests leave out the fields that its kind lacks. */
 export interface GuaranteeForm extends Pick<grants.EntryForm, 'principal' | 'description'> {
   name: string;
   kind: GuaranteeKind;
   mode: Guarantee['mode'];
-  /** Of `only` those who are allowed. */
+  /** Exceptions; for `only` the principals that are allowed. */
   except: Named[];
   count: string;
   first: ScopeForm;
@@ -129,8 +129,8 @@ export function missingIn({ name, kind, principal, except, count, first, second 
     ...(principal === null && (kind === 'never' || kind === 'always') && { principal: 'Choose of whom it speaks.' }),
     ...(kind === 'only' && except.length === 0 && { principals: 'Name at least one.' }),
     ...(kind === 'at_most' && !/^([1-9]\d{0,3}|10000)$/.test(count) && { count: 'A number from 1 to 10000.' }),
-    ...(grants.nodeOfForm(first) === null && { first: 'Say whom.' }),
-    ...(kind === 'apart' && grants.nodeOfForm(second) === null && { second: 'Say whom.' }),
+    ...(grants.nodeOfForm(first) === null && { first: 'Choose a principal.' }),
+    ...(kind === 'apart' && grants.nodeOfForm(second) === null && { second: 'Choose a principal.' }),
   };
 }
 
@@ -188,7 +188,7 @@ export function sentenceOf({ kind, principal, except, count, first, second }: Gu
   if (kind === 'apart') return [...nobody, 'both ', ...act, ' and ', ...actOf(second, kind)];
   if (kind === 'only') return ['Only ', ...(except.length === 0 ? ['…'] : others), ' may ', ...act];
   if (kind === 'always') return [...(isOne ? [whom] : ['Everybody', ...of]), ' may always ', ...act];
-  const counted = count === '1' ? '1 person or engine principal' : `${count} people and engine principals`;
+  const counted = count === '1' ? '1 person or engine principal' : `${count || '…'} people and engine principals`;
   return [`At most ${counted}`, ...of, ...but, ' may ', ...act];
 }
 

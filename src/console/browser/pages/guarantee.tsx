@@ -28,7 +28,7 @@ import { checkedText } from './guarantees.js';
 export function GuaranteePage() {
   const { id = '' } = useParams();
   const isNew = id === 'new';
-  const query = useGuarantee(isNew ? 0 : Number(id), true);
+  const query = useGuarantee(isNew ? null : Number(id), true);
   if (isNew) return <GuaranteeEditor key={id} loaded={null} />;
   return (
     <EntryPage title="Guarantee" query={query}>
@@ -286,7 +286,7 @@ function Verdict({ form, saved, judged, isJudging, makeReported }: VerdictProps)
               ? `${text}, judged ${checkedText(checked)}${isJudging ? ' · judging' : ''}`
               : isJudging
                 ? 'Judging'
-                : 'Say of whom, what and where: whether it holds stands here.'}
+                : 'Choose a principal, privileges and a node to see whether it holds.'}
           </p>
         </div>
       </div>

@@ -237,7 +237,7 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
-/** The checks of a draft: why it would be refused but by a guarantee, its warnings, and the size of the rules. */
+/** The checks of a draft: refusals other than by a guarantee, warnings, and the size of the rules. */
 export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
   // Guarantees stand with what is gained.
   const others = checks.filter(({ code }) => code !== REFUSED);

@@ -26,7 +26,7 @@ export function DraftGuarantee({ id, name, state, witnesses: [witness] }: Previe
             <Sentence parts={sentenceOf(formOfGuarantee(data))} />.{' '}
           </>
         )}
-        {witness !== undefined && `Broken: ${witness.message.replace(/ by \w+ [^;]*-\d[^;]*/g, ', by this draft')}.`}
+        {witness !== undefined && `Broken: ${witness.message.replace(/ by \w+ (\d+, )*-[^;]*/g, ', by this draft')}.`}
       </p>
     </Notice>
   );
