@@ -95,7 +95,7 @@ test('a description is not judged; text that is typed while a guarantee is saved
   signIn,
   watch,
 }) => {
-  const kim = await records.person('kim');
+  const kim = await records.person('gu_kim');
   await signIn('admin');
   await page.goto(`/guarantees/new?kind=never&principal=user:${kim}&catalog=gu_typed&name=kim+has+nothing`);
   await expect(status(page)).toContainText('Holds today');
@@ -266,7 +266,7 @@ test('of two administrators the second is told, and overwrites nothing unseen', 
   signIn,
   watch,
 }) => {
-  await records.administrator('rosa');
+  await records.administrator('gu_rosa');
   const asked = { name: 'few read', kind: 'at_most', count: 3, resource: { catalog: 'gu_twice' } };
   const path = `/guarantees/${await made(admin, asked)}`;
   const stored = async () => (await admin.get(`/api/admin${path}`)).body?.['count'];
@@ -274,13 +274,13 @@ test('of two administrators the second is told, and overwrites nothing unseen', 
   await page.goto(path);
   const count = page.getByRole('textbox', { name: 'People and engine principals' });
   await count.fill('5');
-  const rosa = admin.as((await openSession(admin, 'rosa')).access_token);
+  const rosa = admin.as((await openSession(admin, 'gu_rosa')).access_token);
   expect(await rosa.send('PUT', `/api/admin${path}`, { ...asked, count: 4 })).toMatchObject({ status: 200 });
 
   watch.provokes(412);
   await page.getByRole('button', { name: 'Save' }).click();
   const alert = page.getByRole('alert');
-  await expect(alert).toContainText('rosa changed this guarantee at ');
+  await expect(alert).toContainText('gu_rosa changed this guarantee at ');
   await expect(count).toHaveValue('5');
   expect(await stored()).toBe(4);
   await alert.getByRole('button', { name: 'Compare' }).click();
