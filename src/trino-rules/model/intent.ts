@@ -239,7 +239,7 @@ export function reachesSomething(
   principals = new Principals(snapshot),
 ): boolean {
   if (isServiceAccount(snapshot, principal)) return true;
-  return [KILL_QUERY, ...changingNodes(snapshot)].some(
+  return [KILL_QUERY, ...wideningNodes(snapshot)].some(
     (node) =>
       namedBy(node) === undefined &&
       intentByEntries(snapshot, principal, node, principals).privileges.some(
@@ -249,16 +249,17 @@ export function reachesSomething(
 }
 
 /**
- * The nodes at which somebody may have more than above them: those of grants and of hidden columns (a column that is hidden is not masked,
- * and a mask takes writing). Denies, filters and masks also hold below their nodes.
+ * The nodes at which somebody may have more than above them: those of grants, and those where a policy or the settings hide columns (a column
+ * that is hidden is not masked, and a mask takes writing). Denies, filters and masks also hold below their nodes.
  */
-export function changingNodes({ grants, policies }: Snapshot): Node[] {
+export function wideningNodes({ grants, policies, settings }: Snapshot): Node[] {
   const hiding = policies.flatMap((policy) => {
     if (policy.kind !== 'hidden_column') return [];
     const { column: _, ...node } = policy.resource;
     return [node];
   });
-  return [...grants.map(({ resource }) => resource), ...hiding];
+  const rawCatalogs = settings.rawColumnCatalogs.map((catalog) => ({ catalog }));
+  return [...grants.map(({ resource }) => resource), ...hiding, ...rawCatalogs];
 }
 
 /** The part of an access that concerns one column (a hidden one cannot be read), or all of it without a column. */

@@ -11,6 +11,10 @@ it('finds what a column gives back that is hidden below its mask', () => {
   const hidden = masked.doesNotSee('sales.eu', 'card').snapshot();
   expect([reachesSomething(hidden, ana), catalogMode(hidden, ana, 'sales')]).toEqual([true, 'all']);
   expect(catalogMode(hidden, ana, 'hr')).toBe('none');
+
+  const raw = aSnapshot().user('ana').may('DELETE', '').seesMasked('', '_key', 'NULL');
+  expect(reachesSomething(raw.snapshot(), ana)).toBe(false);
+  expect(reachesSomething(raw.with({ rawColumnCatalogs: ['kafka'] }).snapshot(), ana)).toBe(true);
 });
 
 describe('service accounts', () => {

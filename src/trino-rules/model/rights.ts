@@ -1,6 +1,6 @@
 import { MARKER } from '../document/rules-document.js';
 import { OPEN_SYSTEM_SCHEMAS } from './resource.js';
-import { changingNodes, type Intent, intentAt, NO_ENTRIES, reachesSomething } from './intent.js';
+import { wideningNodes, type Intent, intentAt, NO_ENTRIES, reachesSomething } from './intent.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { isKillQuery, KILL_QUERY, type Node, SYSTEM } from './node.js';
@@ -61,7 +61,7 @@ export function grantedIntent(
 
 /** The mode in which a principal enters a catalog: that of the widest privilege anywhere in it. */
 export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
-  const named = changingNodes(snapshot).filter((node) => node.catalog === catalog);
+  const named = wideningNodes(snapshot).filter((node) => node.catalog === catalog);
   const system: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), KILL_QUERY];
   const nodes = [{ catalog }, ...named, ...(catalog === SYSTEM ? system : [])];
   const principals = new Principals(snapshot);

@@ -52,6 +52,7 @@ function askedIn(snapshot: Snapshot, scope: GuaranteeScope, withCompanions: bool
   const named = [
     scope.resource,
     ...[...snapshot.grants, ...snapshot.policies].flatMap((each) => pathTo(each.resource)),
+    ...snapshot.settings.rawColumnCatalogs.map((catalog): Node => ({ catalog })), // a column that they hide is not masked there
   ];
   const below = named.filter(
     (node) => scopeIncludes(scope, node) && node.catalog !== snapshot.settings.metadataCatalog,
