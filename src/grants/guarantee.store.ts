@@ -13,7 +13,7 @@ import {
 import type { Guarantee } from '../trino-rules/model/guarantee.js';
 import type { Node } from '../trino-rules/model/node.js';
 import { guaranteeEvent, verdictEvent } from './domain/audit-details.js';
-import { GUARANTEES_MOST, isTouched, type RecordedGuarantee } from './domain/guarantee.js';
+import { isTouched, type RecordedGuarantee } from './domain/guarantee.js';
 import type { Touched } from './domain/snapshot-store.js';
 import { resourceForm } from './infrastructure/principal-columns.js';
 
@@ -23,13 +23,16 @@ export const GUARANTEE_FORM = `definition || jsonb_build_object('id', id, 'name'
 /** Ids of users and groups in a definition. */
 const IDS = `SELECT id::integer FROM jsonb_path_query(definition, '$.**.id') AS id`;
 
-const SELECT = `SELECT ${GUARANTEE_FORM} AS guarantee, description, created_at AS "createdAt", changed_at AS "changedAt",
-    judged_at AS "judgedAt", broken_since AS "brokenSince", verdict AS judgement,
-    (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy",
-    (SELECT json_object_agg(named.key, named.name) FROM (
-        SELECT 'user:' || id AS key, username AS name FROM users WHERE id IN (${IDS})
-        UNION ALL SELECT 'group:' || id, name FROM groups WHERE id IN (${IDS})) AS named) AS names
-  FROM guarantees WHERE removed_at IS NULL`;
+const NAMES = `(SELECT json_object_agg(named.key, named.name) FROM (
+    SELECT 'user:' || id AS key, username AS name FROM users WHERE id IN (${IDS})
+    UNION ALL SELECT 'group:' || id, name FROM groups WHERE id IN (${IDS})) AS named)`;
+
+const selectWith = (names: string): string => `
+  SELECT ${GUARANTEE_FORM} AS guarantee, description, created_at AS "createdAt", changed_at AS "changedAt",
+         judged_at AS "judgedAt", broken_since AS "brokenSince", verdict AS judgement, ${names} AS names,
+         (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy"
+    FROM guarantees WHERE removed_at IS NULL`;
+const SELECT = selectWith(NAMES);
 
 const COLUMNS = 'name, description, mode, definition, written_by, changed_at';
 const INSERT = `INSERT INTO guarantees (${COLUMNS}, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id`;
@@ -120,8 +123,9 @@ export class GuaranteeStore {
     return pageOf(rows, limit, ({ guarantee }) => guarantee.id);
   }
 
-  async listAll(): Promise<RecordedGuarantee[]> {
-    return (await this.list({ limit: GUARANTEES_MOST + 1, after: null })).items;
+  /** Without the names of their principals, which gauges and verdicts do not show. */
+  listAll(): Promise<RecordedGuarantee[]> {
+    return this.session.query(`${selectWith('NULL')} ORDER BY id`);
   }
 
   /**

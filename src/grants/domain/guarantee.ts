@@ -26,7 +26,7 @@ export interface RecordedGuarantee {
   brokenSince: Date | null;
   /** The last one; null: not judged yet. */
   judgement: Pick<GuaranteeVerdict, 'brokenBy' | 'witnesses' | 'checked'> | null;
-  /** Names of its users and groups, by `principalText`; null: it has none. */
+  /** Names of its users and groups, by `principalText`; null: it has none, or they were not asked for. */
   names: Readonly<Record<string, string>> | null;
 }
 
