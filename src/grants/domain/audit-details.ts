@@ -91,7 +91,7 @@ export function guaranteeEvent(
   return { event, ...by, subject: { type: 'guarantee', id: String(id), name }, details };
 }
 
-/** Of a guarantee that a verdict found broken, or that holds again. */
+/** The event for a guarantee that a verdict found broken, or that holds again. */
 export function verdictEvent(verdict: GuaranteeVerdict, by: AuditContext): AuditEntry {
   const { id, name, isBroken, brokenBy } = verdict;
   const details = isBroken ? { message: brokenText(verdict), broken_by: brokenBy } : {};

@@ -221,7 +221,7 @@ function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeFo
   );
 }
 
-/** What a guarantee speaks of: a node with all below it, and privileges, or reading rows as they are. */
+/** The scope of a guarantee: a node with everything below it, and privileges there, or reading without masks and filters. */
 function ScopeFields({ form, change, errors, at }: FieldsProps<forms.ScopeForm> & { at: string }) {
   const { place, catalog, schema, table, isUnfiltered } = form;
   const field = fieldsOf(form, change, errors);

@@ -121,14 +121,14 @@ export function Dialog({ title, close, children }: { title: string; close?: () =
 }
 
 /**
- * What an action needs besides confirmation. `proof`: the password, or a sign-in at the provider, which returns to this address.
+ * The proof that an action requires besides confirmation. `proof`: the password, or a sign-in at the provider, which returns to this address.
  * `recent proof`: the same, unless the last proof is recent enough. `password`: the password itself, for `run`.
  */
 type Asks = 'proof' | 'recent proof' | 'password' | undefined;
 
 interface ProofFormProps<T> extends Omit<FormProps, 'doing' | 'away' | 'children'> {
   asks: Asks;
-  /** What is sent: a failure is shown until it changes. */
+  /** The values that `run` sends. When they change, a shown failure disappears. */
   values?: unknown;
   run: (password: string) => Promise<T>;
   done: (result: T) => void;

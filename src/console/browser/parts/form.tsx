@@ -81,7 +81,7 @@ interface TextFieldProps extends InputProps {
   rows?: number;
   isMono?: boolean;
   isDisabled?: boolean;
-  /** What a browser may fill in (`autocomplete`). */
+  /** The `autocomplete` attribute. */
   complete?: 'username' | 'current-password' | 'new-password' | 'off';
 }
 

@@ -162,7 +162,7 @@ interface SecretProps {
   title: string;
   secret: string;
   expiresAt: string | null;
-  /** What to do with the secret. */
+  /** Instructions for using the secret. */
   children: string;
   close: () => void;
 }
