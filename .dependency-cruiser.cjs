@@ -12,6 +12,7 @@ const MODULES = [
   'query-engine',
   'identity',
   'acl-sync',
+  'opa',
   'console',
 ];
 
@@ -36,6 +37,10 @@ const ADAPTERS = [
 // What a finding rests on. Nothing of the compiler can be reached from here.
 const JUDGING = '^src/(trino-rules/(engine|answers|diff|lint|verify)|rules-files/check)/';
 
+// What is made of a snapshot: the rules document, and the bundle for OPA.
+const MAKING = '^src/trino-rules/(compile|opa)/';
+const POLICY_TEXT = '^src/trino-rules/opa/policy-files[.]ts$';
+
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
@@ -55,24 +60,25 @@ module.exports = {
     },
     {
       name: 'domain-is-pure',
-      comment: 'decisions import the kernel, decisions, and refa; node:crypto only for digests, node:buffer for UTF-8',
+      comment:
+        'decisions import the kernel, decisions, and refa; node:crypto for digests and signatures, node:buffer for UTF-8, node:zlib for archives; one file reads the fixed policy',
       severity: 'error',
-      from: { path: PURE, pathNot: '[.]spec[.]ts$' },
-      to: { pathNot: ['^src/kernel/', PURE, 'node_modules/refa/', '^(node:)?(buffer|crypto)$'] },
+      from: { path: PURE, pathNot: ['[.]spec[.]ts$', POLICY_TEXT] },
+      to: { pathNot: ['^src/kernel/', PURE, 'node_modules/refa/', '^(node:)?(buffer|crypto|zlib)$'] },
     },
     {
       name: 'rules-are-libraries',
       comment: 'usable without the service: docs/decisions/0018',
       severity: 'error',
-      from: { path: '^src/(trino-rules|rules-files)/', pathNot: '[.]spec[.]ts$' },
-      to: { pathNot: ['^src/(kernel|trino-rules|rules-files)/', 'node_modules/refa/', '^(node:)?crypto$'] },
+      from: { path: '^src/(trino-rules|rules-files)/', pathNot: ['[.]spec[.]ts$', POLICY_TEXT] },
+      to: { pathNot: ['^src/(kernel|trino-rules|rules-files)/', 'node_modules/refa/', '^(node:)?(crypto|zlib)$'] },
     },
     {
       name: 'the-proof-shares-nothing-with-the-compiler',
       comment: 'docs/decisions/0006: what one of the two gets wrong the other must not',
       severity: 'error',
       from: { path: JUDGING, pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/trino-rules/compile/', reachable: true },
+      to: { path: MAKING, reachable: true },
     },
     {
       name: 'the-proof-resolves-principals-itself',
@@ -86,13 +92,13 @@ module.exports = {
       name: 'the-compiler-reads-no-specification',
       comment: 'docs/decisions/0006: it states the values that both need once more',
       severity: 'error',
-      from: { path: '^src/trino-rules/compile/', pathNot: '[.]spec[.]ts$' },
+      from: { path: MAKING, pathNot: '[.]spec[.]ts$' },
       to: { path: '^src/trino-rules/model/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-compiler-knows-no-proof',
       severity: 'error',
-      from: { path: '^src/trino-rules/compile/', pathNot: '[.]spec[.]ts$' },
+      from: { path: MAKING, pathNot: '[.]spec[.]ts$' },
       to: { path: JUDGING, reachable: true },
     },
     {
@@ -100,7 +106,7 @@ module.exports = {
       comment: 'model, document, then the engine, and what judges by its answers',
       severity: 'error',
       from: { path: '^src/trino-rules/(model|document|engine)/', pathNot: '[.]spec[.]ts$' },
-      to: { path: '^src/trino-rules/(answers|diff|lint|verify)/' },
+      to: { path: '^src/trino-rules/(answers|diff|lint|transition|verify)/' },
     },
     {
       name: 'services-see-ports',
@@ -120,7 +126,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/([^/]+)/' },
       to: {
-        path: '^src/(audit|users|auth|grants|query-engine|identity|acl-sync|console)/',
+        path: '^src/(audit|users|auth|grants|query-engine|identity|acl-sync|opa|console)/',
         // Every way to sign in or out answers and is throttled alike.
         pathNot: [
           '^src/$1/',
@@ -128,20 +134,23 @@ module.exports = {
           '[.](service|module)[.]ts$',
           '^src/auth/(auth[.]dto|throttle[.]store)[.]ts$',
           '^src/users/(user|principal-names)[.]store[.]ts$',
-          '^src/grants/guarantee[.]store[.]ts$',
+          '^src/grants/(guarantee|grant-use)[.]store[.]ts$',
+          // OPA is a target: its gauges are those of targets, and the status of publishing shows its reports.
+          '^src/acl-sync/(acl-sync[.]metrics|opa-reports[.]store)[.]ts$',
         ],
       },
     },
     {
       name: 'the-browser-and-the-service-meet-at-the-api',
       comment:
-        'the pages get types from the OpenAPI document of the service, and import its lists of names alone (record 0046); it imports nothing of theirs',
+        'the pages get types from the OpenAPI document of the service, and import its lists of names and its collections alone (record 0046); it imports nothing of theirs',
       severity: 'error',
       from: { path: '^src/console/browser/' },
       to: {
         path: '^src/',
         pathNot: [
           '^src/console/browser/',
+          '^src/kernel/collections[.]ts$',
           '^src/trino-rules/model/(privilege|node)[.]ts$',
           '^src/audit/domain/audit-event[.]ts$',
         ],

@@ -2,13 +2,19 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 
 const ROOT = import.meta.dirname;
 const PAGES = 'src/console/browser';
 /** What pages load: vite.config.ts refuses anything else of src. */
-export const PAGES_SOURCES = [PAGES, 'src/audit/domain', 'src/trino-rules/document', 'src/trino-rules/model'];
+export const PAGES_SOURCES = [
+  PAGES,
+  'src/audit/domain',
+  'src/kernel',
+  'src/trino-rules/document',
+  'src/trino-rules/model',
+];
 const TOOLS = ['build.js', 'package-lock.json', 'package.json'];
 
 /** @param {string[]} args */
@@ -20,6 +26,9 @@ async function node(...args) {
 /** The one program in AssemblyScript (record 0063), with the memory that `row-loop.ts` divides. */
 const ROW_LOOP =
   'src/query-engine/row-loop/writing.ts src/query-engine/row-loop/finding.ts --outFile dist/row-loop.wasm -O3 --enable simd --runtime stub --noAssert --initialMemory 16';
+
+/** For OPA, read by the code. */
+const POLICY = 'src/trino-rules/opa/policy';
 
 const PARTS = {
   pages: {
@@ -33,6 +42,7 @@ const PARTS = {
     make: async () => {
       const rowLoop = node('node_modules/assemblyscript/bin/asc.js', ...ROW_LOOP.split(' '));
       const compiled = await node('node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json');
+      cpSync(join(ROOT, POLICY), join(ROOT, POLICY.replace('src', 'dist')), { recursive: true });
       return compiled && (await node('bundle.js')) && (await rowLoop);
     },
   },

@@ -11,7 +11,7 @@ import { VERSION } from '../dist/platform/operations/version.js';
 const { settings } = parseSettings({});
 const foundation = { settings, database: { url: 'postgres://preview' }, log: {}, time: {} };
 // A preview has the routes, but no database and no instances.
-const app = await NestFactory.create(AppModule.with(foundation), new FastifyAdapter(), {
+const app = await NestFactory.create(AppModule.forFoundation(foundation), new FastifyAdapter(), {
   preview: true,
   logger: false,
 });

@@ -21,7 +21,12 @@ export const LANES = {
   console: { inputs: [SERVICE, FIXTURES, /^test\/console\//] },
   'image-node': { inputs: [SERVICE, FIXTURES, PARTS, /^test\/(?!bench|console|stack)/] },
   'real-parts': {
-    inputs: [SERVICE, FIXTURES, /^(docs\/examples|helm|image|test\/stack)\//, /^docs\/(import|install|migrate)\.md$/],
+    inputs: [
+      SERVICE,
+      FIXTURES,
+      /^(docs\/examples|helm|image|test\/stack)\//,
+      /^docs\/(import|install|migrate|opa)\.md$/,
+    ],
   },
   // Renderings and applied objects; the others in that folder run the service.
   chart: {
@@ -30,11 +35,11 @@ export const LANES = {
   },
   'access-control': {
     specs:
-      'stack/(acl-diff|acl-import|acting-as-others|doors|engine-oracle|filter-identity|java-patterns|kept-files|killing-queries|ownership|routines|rules-check|system-tables)\\.',
+      'stack/(acl-diff|acl-import|acting-as-others|doors|engine-oracle|filter-identity|java-patterns|kept-files|killing-queries|opa|ownership|routines|rules-check|system-tables)\\.',
     inputs: [
       PARTS,
       /^src\/(commands|kernel|rules-files|trino-rules|(acl-sync|grants)\/domain)\/(?!.*\.spec\.ts$)/,
-      /^test\/(acl-check|stack\/(doors|engine-oracle)|support\/(rules|snapshots))/,
+      /^test\/(acl-check|stack\/(doors|engine-oracle|opa)|support\/(opa|rules|snapshots))/,
       /^test\/stack\/[^/]+\.stack-spec\.ts$/,
     ],
   },

@@ -18,7 +18,7 @@ import { clientErrorHandler, refuseTunnels } from './platform/http/client-error-
 import { ConnectionDrain, Connections, requireOneHost } from './platform/http/connections.js';
 import { InputPipe } from './platform/http/input.pipe.js';
 import { NestLog } from './platform/log/pino-log.js';
-import { operationsServer } from './platform/operations/operations-server.js';
+import { OperationsRoutes, operationsServer } from './platform/operations/operations-server.js';
 import { readParameters, refuseManyParameters } from './platform/http/parameters.js';
 import { ProblemFilter } from './platform/http/problem.js';
 import { RequestRecords } from './platform/http/request-records.js';
@@ -37,43 +37,43 @@ export interface Application {
   app: NestFastifyApplication;
   /** Health and metrics, on a port of their own. */
   operations: FastifyInstance;
-  /** Ends background work and answers the requests in flight, neither waiting for the other; once `cut` is aborted, they are broken off. */
-  close: (cut: AbortSignal) => Promise<void>;
+  /** Stops the service. Background work ends while requests in flight are answered. Aborting `deadline` breaks off the remaining answers. */
+  close: (deadline: AbortSignal) => Promise<void>;
 }
 
-/** Puts the service together, up to the point where it could listen. */
+/** Assembles the service, which does not listen for requests yet. */
 export async function createApplication(
   settings: Settings,
   database: Pick<Database, 'url'>,
   log: Log,
   time: Time = {},
 ): Promise<Application> {
-  const methods = new AllowedMethods();
-  const records = new RequestRecords(log);
-  const problems = new ProblemFilter(methods, records, log, [SCIM_ERRORS]);
+  const allowedMethods = new AllowedMethods();
+  const requestRecords = new RequestRecords(log);
+  const problemFilter = new ProblemFilter(allowedMethods, requestRecords, log, [SCIM_ERRORS]);
   const connections = new Connections(settings.http, log);
   const adapter = new FastifyAdapter({
     logger: false,
     trustProxy: (_: string, hop: number) => hop < settings.http.trustedProxyHops,
     genReqId: (request: IncomingMessage) => acceptableRequestId(request.headers['x-request-id']) ?? randomUUID(),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      records.follow(request, reply); // before any hook
-      problems.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id }));
+      requestRecords.track(request, reply); // before any hook
+      problemFilter.answer(error, request, reply.headers({ ...STANDARD_HEADERS, 'X-Request-Id': request.id }));
     },
-    clientErrorHandler: clientErrorHandler(methods, connections, records),
-    serverFactory: (answer: RequestListener) => connections.serve(answer),
+    clientErrorHandler: clientErrorHandler(allowedMethods, connections, requestRecords),
+    serverFactory: (listener: RequestListener) => connections.serve(listener),
     skipMiddie: true, // no Express middleware: looking for it would cost every request
     routerOptions: { maxParamLength: 256, querystringParser: readParameters },
     return503OnClosing: false, // requests that arrive while the service stops are answered (ConnectionDrain)
   });
   const server = adapter.getInstance<FastifyInstance>();
   traceRequests(server);
-  methods.watch(server);
+  allowedMethods.watch(server);
   const drain = new ConnectionDrain(server, connections);
   requireOneHost(server);
-  refuseTunnels(server.server, connections, records);
+  refuseTunnels(server.server, connections, requestRecords);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.with({ settings, database, log, time }),
+    AppModule.forFoundation({ settings, database, log, time }),
     adapter,
     {
       logger: new NestLog(log),
@@ -82,7 +82,7 @@ export async function createApplication(
     },
   );
   leaveBodiesUnread(server);
-  records.watch(server);
+  requestRecords.watch(server);
   app.get(WorkBudgets).watch(server);
   server.addHook('onRequest', (request, reply, done) => {
     void reply.headers(STANDARD_HEADERS).header('X-Request-Id', request.id);
@@ -96,28 +96,29 @@ export async function createApplication(
       methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: ['Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'],
       maxAge: 600,
-      strictPreflight: false, // which would refuse a plain OPTIONS with a text
+      strictPreflight: false, // a strict preflight answers a plain OPTIONS with a text
     });
   }
-  app.useGlobalFilters(problems);
+  app.useGlobalFilters(problemFilter);
   app.useGlobalPipes(new InputPipe());
   serveApiDescription(server, () => describeApi(app, VERSION, app.get(Clock).now()));
   if (settings.console.enabled) serveConsole(server);
   await app.init();
   const metrics = app.get<Registry>(Registry);
-  records.exposeIn(metrics);
-  const dropped = 'Log lines that were not written because earlier ones were not read.';
-  liveCounter(metrics, 'grantline_log_lines_dropped_total', dropped, () => log.droppedLines());
-  const operations = operationsServer(app.get(HealthRegistry), metrics, new Connections(settings.http, log));
-  const close = async (cut: AbortSignal): Promise<void> => {
+  requestRecords.exposeIn(metrics);
+  const droppedHelp = 'Log lines that were not written because earlier ones were not read.';
+  liveCounter(metrics, 'grantline_log_lines_dropped_total', droppedHelp, () => log.droppedLines());
+  const opsConnections = new Connections(settings.http, log);
+  const operations = operationsServer(app.get(HealthRegistry), metrics, opsConnections, app.get(OperationsRoutes));
+  const close = async (deadline: AbortSignal): Promise<void> => {
     app.get(HealthRegistry).register('process', () => Promise.resolve('down'));
-    cut.addEventListener('abort', () => drain.breakOff(), { once: true });
+    deadline.addEventListener('abort', () => drain.breakOff(), { once: true });
     await Promise.all([drain.begin(), app.close()]);
   };
   return { app, operations, close };
 }
 
-/** A caller's request id is used if it is short and plain, so that it cannot forge log lines. */
+/** The request id that a caller sent, if it is short and has only plain characters, so that it cannot forge log lines; otherwise null. */
 function acceptableRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[\w.-]{1,128}$/.test(header) ? header : null;
 }

@@ -2,20 +2,19 @@
 import 'reflect-metadata';
 import { InvalidArgumentError, Option } from 'commander';
 import { addRulesCommands, loadAction, newProgram, runProgram } from './commands/program.js';
-import { ASKED_PRIVILEGES } from './commands/explain-question.js';
+import { EXPLAINED_PRIVILEGES } from './commands/explain-question.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
 
-/** Of commands that work on the database of the settings, or over the API. */
-const url = () =>
+const urlOption = () =>
   new Option(
     '--url <address>',
     'work over the API of the service there, with the API token in GRANTLINE_TOKEN; default: GRANTLINE_URL',
   );
-const tokenFile = () =>
+const tokenFileOption = () =>
   new Option('--token-file <file>', 'with --url: read the token from a file; default: GRANTLINE_TOKEN_FILE');
 
-const bytes = (value: string): string => {
+const parseBytes = (value: string): string => {
   if (/^[1-9]\d{0,11}$/.test(value)) return value;
   throw new InvalidArgumentError('It must be a whole number of bytes.');
 };
@@ -28,8 +27,8 @@ program
   .command('migrate')
   .description('apply pending migrations and stop')
   .action(loadAction(async () => (await import('./commands/with-database.js')).applyMigrations));
-const users = program.command('users').description('accounts');
-users
+const usersCommand = program.command('users').description('accounts');
+usersCommand
   .command('create-admin')
   .description('make an administrator; the password comes from standard input')
   .requiredOption('--username <name>', '3 to 64 letters, digits and underscores')
@@ -37,7 +36,7 @@ users
   .option('--password-file <file>', 'read the password from a file instead')
   .option('--json', 'print the account as JSON')
   .action(loadAction(async () => (await import('./commands/create-administrator.js')).createAdministrator));
-users
+usersCommand
   .command('import')
   .argument(
     '<file>',
@@ -57,22 +56,27 @@ acl
   .description('one run: compile, prove, publish')
   .option('--dry-run', 'only say what would be published')
   .option('--json', 'print the outcome as JSON')
-  .addOption(url())
-  .addOption(tokenFile())
+  .addOption(urlOption())
+  .addOption(tokenFileOption())
   .action(loadAction(async () => (await import('./commands/acl-sync.js')).syncRules));
 acl
   .command('compile')
-  .description('make rules.json out of a snapshot file, through every check')
+  .description('make rules.json, or a bundle for OPA, out of a snapshot file, through every check')
   .requiredOption('--snapshot <file>', 'JSON or YAML')
   .requiredOption('--out <directory>')
-  .option('--max-bytes <number>', 'refuse early what is longer; a ConfigMap holds 1048576', bytes)
+  .addOption(new Option('--target <target>', 'opa: grantline.tar.gz').choices(['rules', 'opa']).default('rules'))
+  .option(
+    '--signing-key <file>',
+    'with --target opa: private key in PEM, RSA or P-256; without it the bundle is unsigned',
+  )
+  .option('--max-bytes <number>', 'refuse early what is longer; a ConfigMap holds 1048576', parseBytes)
   .option('--json', 'print a summary as JSON')
   .action(loadAction(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 acl
   .command('explain')
   .description('whether somebody may do something, the rule that decides, and why')
   .requiredOption('--user <name>', 'an account or an engine principal, by its name')
-  .requiredOption('--privilege <privilege>', `one of ${ASKED_PRIVILEGES.join(', ')}`)
+  .requiredOption('--privilege <privilege>', `one of ${EXPLAINED_PRIVILEGES.join(', ')}`)
   .option('--catalog <name>')
   .option('--schema <name>')
   .option('--table <name>')
@@ -84,15 +88,15 @@ acl
   .option('--rules <file>', 'ask this rules file, or a manifest with one, without a database')
   .option('--users <file>', 'with --rules: groups, one user a line: ana: analysts, sales')
   .option('--json', 'print the answer as JSON')
-  .addOption(url())
-  .addOption(tokenFile())
+  .addOption(urlOption())
+  .addOption(tokenFileOption())
   .action(loadAction(async () => (await import('./commands/acl-explain.js')).explainAccess));
 acl
   .command('status')
   .description('last run, published and live version, what waits for an approval')
   .option('--json', 'print the status as JSON')
-  .addOption(url())
-  .addOption(tokenFile())
+  .addOption(urlOption())
+  .addOption(tokenFileOption())
   .action(loadAction(async () => (await import('./commands/acl-sync.js')).showStatus));
 
 acl
@@ -117,8 +121,8 @@ snapshot
   .description('print what is live: by name, without ids and settings, ordered by content')
   .addOption(new Option('--format <format>', "default: json, or by the file's name").choices(['json', 'yaml']))
   .option('--out <file>', 'write it there, whole or not at all; default: standard output')
-  .addOption(url())
-  .addOption(tokenFile())
+  .addOption(urlOption())
+  .addOption(tokenFileOption())
   .action(loadAction(async () => (await import('./commands/snapshot-files.js')).exportSnapshotFile));
 snapshot
   .command('apply')
@@ -127,8 +131,8 @@ snapshot
   .option('--dry-run', 'only print the plan; exit code 1 where something would change')
   .option('--prune', 'also remove what the file does not name')
   .option('--json', 'print the plan as JSON')
-  .addOption(url())
-  .addOption(tokenFile())
+  .addOption(urlOption())
+  .addOption(tokenFileOption())
   .action(loadAction(async () => (await import('./commands/snapshot-files.js')).applySnapshotFile));
 
 program

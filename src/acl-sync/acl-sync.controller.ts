@@ -25,7 +25,6 @@ import {
   PublicationQuery,
   PublicationResponse,
   RestoreDto,
-  StatusResponse,
   SyncResponse,
   toEntryResponse,
   toPublicationResponse,
@@ -35,19 +34,21 @@ import { AclSyncService, type RunResult } from './acl-sync.service.js';
 import { failureOf, type RunFailure } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { statusForm } from './domain/run-text.js';
+import type { TargetState } from './domain/target-state.js';
 import { EngineWatchService } from './engine-watch.service.js';
 import { PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
+import { StatusResponse } from './status.dto.js';
 
 const RESTORE_REFUSALS = ['sync_in_progress', 'target_unavailable', 'reauthentication_required'] as const;
-const TAGGED = { ETag: { schema: { type: 'string' } } } as const;
+const WITH_ENTITY_TAG = { ETag: { schema: { type: 'string' } } } as const;
 
 @ApiTags('publishing')
 @AdministratorsOnly()
 @Controller('api/admin/acl')
 export class AclSyncController {
   constructor(
-    private readonly sync: AclSyncService,
+    private readonly syncService: AclSyncService,
     private readonly previews: PreviewService,
     private readonly publishing: PublicationsService,
     private readonly history: PublicationHistory,
@@ -60,11 +61,11 @@ export class AclSyncController {
   @Post('sync')
   @Answers(SyncResponse)
   async run(@CurrentAuditContext() by: AuditContext): Promise<SyncResponse> {
-    return toResultResponse(await this.sync.run({ trigger: 'route', by, lockTimeoutMs: 0 }));
+    return toResultResponse(await this.syncService.run({ trigger: 'route', by, lockTimeoutMs: 0 }));
   }
 
   @OpenToTokens('admin.read')
-  @ApiRoute('previewSync', 'What a run would publish; publishes nothing', 'target_unavailable', 'too_many_requests')
+  @ApiRoute('previewSync', 'Preview what a run would publish', 'target_unavailable', 'too_many_requests')
   @Post('preview')
   @Answers(PreviewResponse)
   async preview(@CurrentUser() user: AuthenticatedUser): Promise<PreviewResponse> {
@@ -95,9 +96,9 @@ export class AclSyncController {
 
   @OpenToTokens('admin.read')
   @Polled()
-  @ApiRoute('getSyncStatus', 'The last run, what is published, and what is live')
+  @ApiRoute('getSyncStatus', 'Status of publishing: the last run, the published and the live version')
   @Get('status')
-  @ApiOkResponse({ type: StatusResponse, headers: TAGGED })
+  @ApiOkResponse({ type: StatusResponse, headers: WITH_ENTITY_TAG })
   @ApiResponse({ status: 304, description: 'Nothing has changed since the answer with that ETag.' })
   async status(
     @Req() { headers }: FastifyRequest,
@@ -121,7 +122,7 @@ export class AclSyncController {
     return mapPage(await this.history.list(page), toEntryResponse);
   }
 
-  /** `against` names the version to compare with, instead of the text that was live before. */
+  /** Compares the version with the text that was live before it, or with the version `against`. */
   @OpenToTokens('admin.read')
   @ApiRoute('getPublication', 'One published version, with its text', 'too_many_requests')
   @Get('publications/:version')
@@ -132,13 +133,16 @@ export class AclSyncController {
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<PublicationResponse> {
     const publication = await this.history.find(version);
-    const other = against === undefined ? null : await this.history.find(against);
-    if (publication === null || (against !== undefined && other === null)) throw new Refused('not_found');
-    if (other === null) return toPublicationResponse(publication);
-    return toPublicationResponse({ ...publication, ...(await this.previews.compare(user.id, other, publication)) });
+    const comparedPublication = against === undefined ? null : await this.history.find(against);
+    if (publication === null || (against !== undefined && comparedPublication === null)) throw new Refused('not_found');
+    if (comparedPublication === null) return toPublicationResponse(publication);
+    return toPublicationResponse({
+      ...publication,
+      ...(await this.previews.compare(user.id, comparedPublication, publication)),
+    });
   }
 
-  /** Publishes an older version's text at once, for some hours. Refused if it gives anything that the current grants deny. */
+  /** Publishes an older version's text at once, for some hours. Refused if that text gives access that the current grants deny. */
   @ApiRoute('restorePublication', 'Publish an older version again, for some hours', ...RESTORE_REFUSALS)
   @Post('publications/:version/restore')
   @BodyLimits(ADMINISTRATION)
@@ -154,7 +158,7 @@ export class AclSyncController {
   }
 
   /** Ends the restore in effect, and publishes rules by the current grants. Does nothing without a restore. */
-  @ApiRoute('endRestore', 'End a restore: publish what the grants say', ...RESTORE_REFUSALS)
+  @ApiRoute('endRestore', 'End the restore in effect, and publish rules by the current grants', ...RESTORE_REFUSALS)
   @Delete('restore')
   @NoContent()
   async endRestore(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {
@@ -164,19 +168,23 @@ export class AclSyncController {
   }
 }
 
-/** @throws Refused `sync_in_progress`; `target_unavailable`, `database_unavailable` or `internal_error` for a run that failed */
+/** The answer about a run. @throws Refused `sync_in_progress`; `target_unavailable`, `database_unavailable`, `internal_error` for a failed run */
 function toResultResponse(result: RunResult): SyncResponse {
   if (result.kind === 'busy') throw new Refused('sync_in_progress');
   const { outcome } = result;
-  if (outcome.kind === 'failed') throw refusalOf(outcome.failure);
+  if (outcome.kind === 'failed') throw refusalOf(outcome.failure, result.targets);
   const { kind, reasons, publication } = outcome;
   const awaits = kind === 'refused' ? outcome.awaits : null;
   return { outcome: kind, publication: publication && toSummaryResponse(publication), awaits, reasons };
 }
 
-function refusalOf({ reason, message, auditId, cause }: RunFailure): Refused {
+function refusalOf({ reason, message, auditId, cause }: RunFailure, targets: readonly TargetState[] = []): Refused {
   if (reason === 'internal') return new Refused('internal_error', { cause });
   if (reason === 'deadline' || reason === 'memory') return new Refused('internal_error', { detail: message, cause });
   if (reason === 'lease-lost') return new Refused('database_unavailable', { cause });
-  return new Refused('target_unavailable', { detail: message, members: { reason, audit_id: auditId }, cause });
+  const errors = targets.flatMap(({ target: field, failure }) =>
+    failure === null ? [] : { field, message: failure.message },
+  );
+  const members = { reason, audit_id: auditId };
+  return new Refused('target_unavailable', { detail: message, ...(errors.length > 0 && { errors }), members, cause });
 }

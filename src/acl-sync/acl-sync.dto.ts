@@ -10,19 +10,17 @@ import {
   ReferenceResponse,
   TEXTS,
 } from '../platform/http/api-fields.js';
-import { Cursor, DecimalText, NOT_OURS, PageLimit } from '../platform/http/page.dto.js';
+import { Cursor, DecimalText, INVALID_CURSOR, PageLimit } from '../platform/http/page.dto.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import type { ChangedAccess } from '../trino-rules/diff/access-change.js';
 import type { GuaranteeVerdictForm } from '../trino-rules/answers/guarantee-verdicts.js';
 import type { Finding } from '../trino-rules/document/finding.js';
-import { BrokenGuaranteeResponse, GUARANTEE_STATES } from './guarantee-states.dto.js';
 import { accessForm, type AccessForm } from './domain/access-text.js';
 import { type HistoryPosition, positionOfCursor } from './domain/publication-history.js';
 import {
   type PastRun,
   type Publication,
   type PublicationSummary,
-  type RunOutcome,
   type Trigger,
   TRIGGERS,
 } from './domain/publication.js';
@@ -30,7 +28,7 @@ import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem, RESTORE_ENDS, type 
 
 export class ApprovalDto {
   @ApiProperty({
-    description: 'Of the text that waits, as refusal, preview and status show it.',
+    description: 'Hash of the text that waits for approval, as the refusal, the preview and the status show it.',
     pattern: '^[0-9a-f]{64}$',
     example: 'a'.repeat(64),
   })
@@ -53,22 +51,22 @@ export class RestoreDto {
     minimum: 1,
     maximum: LONGEST_RESTORE_HOURS,
     default: LONGEST_RESTORE_HOURS,
-    description: 'How long the restore is in effect.',
+    description: 'Hours for which the restore is in effect.',
   })
   @FieldRule(hoursProblem)
   hours: number = LONGEST_RESTORE_HOURS;
 }
 
-const RUNS = ['all'] as const;
+const RUN_FILTERS = ['all'] as const;
 
 export class PublicationQuery extends PageLimit {
-  @ApiPropertyOptional({ enum: RUNS, description: 'Refused and failed runs among the versions.' })
+  @ApiPropertyOptional({ enum: RUN_FILTERS, description: '`all`: list also refused and failed runs.' })
   @IsOptional()
-  @IsIn(RUNS, { message: 'must be all' })
-  runs?: (typeof RUNS)[number];
+  @IsIn(RUN_FILTERS, { message: 'must be all' })
+  runs?: (typeof RUN_FILTERS)[number];
 
   @Cursor(positionOfCursor)
-  @FieldRule((place) => (typeof place === 'string' ? NOT_OURS : null))
+  @FieldRule((position) => (typeof position === 'string' ? INVALID_CURSOR : null))
   after: HistoryPosition | null = null;
 }
 
@@ -82,7 +80,7 @@ export class ComparisonQuery {
   against?: number;
 }
 
-class FindingResponse implements Finding {
+export class FindingResponse implements Finding {
   @ApiProperty({ description: 'Stable, in kebab-case.' }) code!: string;
   @ApiProperty({ enum: ['error', 'warning', 'info'] }) severity!: 'error' | 'warning' | 'info';
   @ApiProperty() message!: string;
@@ -93,12 +91,12 @@ class FindingResponse implements Finding {
 }
 
 const NULLABLE_INTEGER = { ...INTEGER, nullable: true };
-const PEOPLE_GAINING = {
+const GAINING_PEOPLE_FIELD = {
   ...NULLABLE_INTEGER,
   description:
-    'People who gain anything, by name; all whom no rule names count as one of each kind. Accounts that act as others are not counted for acting as these. Null: not compared.',
+    'Number of people who gain access. People whom no rule names count as one of each kind. Access through acting as others is not counted. Null: not compared.',
 };
-const PEOPLE_LOSING = { ...NULLABLE_INTEGER, description: 'The same, who lose anything.' };
+const LOSING_PEOPLE_FIELD = { ...NULLABLE_INTEGER, description: 'Number of people who lose access, counted alike.' };
 
 class RulesDiffResponse {
   @ApiField(TEXTS, 'Rules, each after the name of its section.') added!: string[];
@@ -106,33 +104,33 @@ class RulesDiffResponse {
 }
 
 class ChangedAccessResponse implements ChangedAccess {
-  @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction that is gone, or new: `not: …`.' })
+  @ApiProperty({ example: 'SELECT from sales.eu.orders', description: 'A restriction begins with `not: `.' })
   what!: string;
 
-  @ApiField(TEXTS, 'The first of them, by name.') people!: string[];
-  @ApiField(INTEGER, 'How many more.') others!: number;
+  @ApiField(TEXTS, 'Names of the first people.') people!: string[];
+  @ApiField(INTEGER, 'Number of further people.') others!: number;
 }
 
 class AccessChangeResponse implements AccessForm {
-  @ApiField([ChangedAccessResponse], 'The first hundred.') gained!: ChangedAccess[];
+  @ApiField([ChangedAccessResponse], 'The first hundred gains.') gained!: ChangedAccess[];
   @ApiProperty(INTEGER) gained_in_all!: number;
-  @ApiField([ChangedAccessResponse], 'The first hundred.') lost!: ChangedAccess[];
+  @ApiField([ChangedAccessResponse], 'The first hundred losses.') lost!: ChangedAccess[];
   @ApiProperty(INTEGER) lost_in_all!: number;
-  @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
-  @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
+  @ApiProperty(GAINING_PEOPLE_FIELD) people_gaining!: number | null;
+  @ApiProperty(LOSING_PEOPLE_FIELD) people_losing!: number | null;
 
   @ApiProperty({ type: 'integer', description: 'Pairs of a principal and a node for which anything changes.' })
   changed_pairs!: number;
 
-  @ApiField(INTEGER, 'Pairs that have anything before or after.') all_pairs!: number;
+  @ApiField(INTEGER, 'Pairs that have any access before or after.') all_pairs!: number;
 }
 
 class RestoredResponse {
-  @ApiField(INTEGER, 'The older version.') version!: number;
+  @ApiField(INTEGER, 'The older version that was restored.') version!: number;
   @ApiProperty(MOMENT) until!: string;
   @ApiProperty() reason!: string;
 
-  @ApiProperty({ type: String, enum: RESTORE_ENDS, nullable: true, description: 'Why it ended; null: it has not.' })
+  @ApiProperty({ type: String, enum: RESTORE_ENDS, nullable: true, description: 'Why it ended. Null: it goes on.' })
   ended!: RestoreEnd | null;
 }
 
@@ -145,12 +143,12 @@ class PublicationSummaryResponse {
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
   @ApiNullable(ReferenceResponse, 'The account that requested it.') triggered_by!: ReferenceResponse | null;
   @ApiProperty() snapshot_hash!: string;
-  @ApiProperty({ ...MOMENT, description: 'Later changes are in the next version.' }) snapshot_at!: string;
+  @ApiProperty({ ...MOMENT, description: 'It has no later changes of grants.' }) snapshot_at!: string;
 
-  @ApiProperty({ description: 'Only what recorded changes took away was published, because the run was refused.' })
+  @ApiProperty({ description: 'Whether the run was refused, and published only what recorded changes take away.' })
   is_withdrawal!: boolean;
 
-  @ApiProperty({ description: 'Found at the target: published from a newer state of the database, or by another one.' })
+  @ApiProperty({ description: 'Whether the target had this version from a newer or another database.' })
   is_found!: boolean;
 
   @ApiNullable(RestoredResponse, 'The older version whose text this is, restored by an administrator.')
@@ -158,48 +156,48 @@ class PublicationSummaryResponse {
 
   @ApiField(
     NULLABLE_INTEGER,
-    'Things that somebody gained against the version before; null, as the others: there was none to compare with.',
+    'Number of gains compared with the previous version. Null, like the next counts: there was none to compare with.',
   )
   gained_in_all!: number | null;
 
   @ApiProperty(NULLABLE_INTEGER) lost_in_all!: number | null;
-  @ApiProperty(PEOPLE_GAINING) people_gaining!: number | null;
-  @ApiProperty(PEOPLE_LOSING) people_losing!: number | null;
+  @ApiProperty(GAINING_PEOPLE_FIELD) people_gaining!: number | null;
+  @ApiProperty(LOSING_PEOPLE_FIELD) people_losing!: number | null;
 
   @ApiField(NULLABLE_INTEGER, 'Pairs of a principal and a node for which anything changed.')
   changed_pairs!: number | null;
 
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
-  @ApiField(MOMENT, 'As `published_at`; runs that published none have it, too.') at!: string;
+  @ApiField(MOMENT, 'Equals `published_at`. Entries of runs have `at` alone.') at!: string;
   @ApiProperty(MOMENT) published_at!: string;
-  @ApiField(NULLABLE_MOMENT, 'When the engine was first seen to use it.') live_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'When the engine was first seen to use this version.') live_at!: string | null;
 
   @ApiField(
     NULLABLE_MOMENT,
-    'When the engine was seen to fail on it, without ever having used it. It is not published again.',
+    'When the engine was seen to fail on this version, without ever having used it. It is not published again.',
   )
   broken_at!: string | null;
 }
 
 export class PublicationResponse extends PublicationSummaryResponse {
-  @ApiProperty({ description: 'rules.json' }) text!: string;
-  @ApiField(RulesDiffResponse, 'Against the text that was live before.') diff!: RulesDiffResponse;
+  @ApiField(NULLABLE_TEXT, '`rules.json`; null: OPA was the only target.') text!: string | null;
+  @ApiField(RulesDiffResponse, 'Compared with the text that was live before.') diff!: RulesDiffResponse;
 
   @ApiNullable(
     AccessChangeResponse,
-    'Access gained and lost against the version before; null: none, or it was the first.',
+    'Access gained and lost compared with the previous version. Null: no change, or the first version.',
   )
   access!: AccessChangeResponse | null;
 }
 
-/** A run that published no version of the current grants. */
+/** A run that was refused or failed, and therefore published no version of the current grants. */
 class PastRunResponse {
   @ApiProperty({ enum: ['refused', 'failed'] }) outcome!: PastRun['outcome'];
-  @ApiField(INTEGER, 'Of the run.') id!: number;
+  @ApiField(INTEGER, 'Id of the run.') id!: number;
   @ApiProperty(MOMENT) at!: string;
   @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
   @ApiNullable(ReferenceResponse) triggered_by!: ReferenceResponse | null;
-  @ApiField([FindingResponse], 'Why; a counterexample is among them.') reasons!: Finding[];
+  @ApiField([FindingResponse], 'Why it was refused or failed, with a counterexample.') reasons!: Finding[];
 }
 
 @ApiExtraModels(PublicationSummaryResponse, PastRunResponse)
@@ -207,7 +205,7 @@ export class PublicationPageResponse {
   @ApiProperty({
     type: 'array',
     description:
-      'Versions, and among them the first of each row of equally refused or failed runs where these were asked for.',
+      'Published versions. With `runs=all` also refused and failed runs; of consecutive equal runs only the first.',
     items: { oneOf: [{ $ref: getSchemaPath(PublicationSummaryResponse) }, { $ref: getSchemaPath(PastRunResponse) }] },
   })
   items!: (PublicationSummaryResponse | PastRunResponse)[];
@@ -256,21 +254,27 @@ export class SyncResponse {
   )
   publication!: PublicationSummaryResponse | null;
 
-  @ApiField(NULLABLE_TEXT, 'Refused until an approval: the hash of the text to approve.') awaits!: string | null;
+  @ApiField(NULLABLE_TEXT, 'Hash of the text to approve, if an approval would help.') awaits!: string | null;
 
   @ApiField(
     [FindingResponse],
-    'Why the run was refused, or why what is published is not what the current grants say: a restore is in effect.',
+    'Why the run was refused; or, during a restore, why the published rules differ from the current grants.',
   )
   reasons!: Finding[];
 }
+
+const GUARANTEE_STATES = {
+  type: 'array',
+  items: { $ref: '#/components/schemas/DraftGuaranteeResponse' },
+  description: 'Guarantees that the next version would break or mend.',
+} as const;
 
 class PreviewDiffResponse {
   @ApiProperty({ type: RulesDiffResponse }) rules!: RulesDiffResponse;
 
   @ApiNullable(
     AccessChangeResponse,
-    'Access gained and lost against the last published version; null: none, or nothing was published.',
+    'Access gained and lost compared with the last published version. Null: no change, or nothing was published.',
   )
   access!: AccessChangeResponse | null;
 }
@@ -280,86 +284,13 @@ export class PreviewResponse {
   @ApiProperty() hash!: string;
   @ApiProperty(INTEGER) rules!: number;
   @ApiProperty(INTEGER) bytes!: number;
-  @ApiProperty({ description: 'Against what is live.' }) diff!: PreviewDiffResponse;
+  @ApiProperty({ description: 'Compared with the live rules.' }) diff!: PreviewDiffResponse;
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
   @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
 
-  @ApiField(NULLABLE_TEXT, 'Would be refused until an approval: the hash of the text to approve.')
+  @ApiField(NULLABLE_TEXT, 'Hash of the text to approve, if the run would wait for an approval.')
   awaits!: string | null;
 
   @ApiProperty(GUARANTEE_STATES)
   guarantees!: GuaranteeVerdictForm[];
-}
-
-class WaitingResponse {
-  @ApiProperty({ description: 'Hash of the text to approve.' }) hash!: string;
-  @ApiProperty(MOMENT) since!: string;
-  @ApiProperty({ type: [FindingResponse] }) reasons!: Finding[];
-}
-
-class PublishedResponse {
-  @ApiProperty(INTEGER) version!: number;
-  @ApiProperty() hash!: string;
-  @ApiProperty(MOMENT) at!: string;
-  @ApiProperty(INTEGER) rules!: number;
-  @ApiProperty(INTEGER) bytes!: number;
-  @ApiProperty({ enum: TRIGGERS }) trigger!: Trigger;
-}
-
-class LiveResponse {
-  @ApiProperty() hash!: string;
-  @ApiProperty(MOMENT) confirmed_at!: string;
-}
-
-class DriftResponse {
-  @ApiProperty(MOMENT) found_at!: string;
-  @ApiField(NULLABLE_TEXT, 'Hash of the edited text; null: there was none.') text_hash!: string | null;
-  @ApiProperty() overwritten!: boolean;
-}
-
-class DatabaseBehindResponse {
-  @ApiField(INTEGER, 'To read and compare under `GET /api/admin/acl/publications/:version`.') version!: number;
-  @ApiProperty() hash!: string;
-  @ApiProperty(MOMENT) found_at!: string;
-}
-
-export class StatusResponse {
-  @ApiProperty(NULLABLE_MOMENT) last_run_at!: string | null;
-  @ApiProperty(NULLABLE_MOMENT) last_success_at!: string | null;
-
-  @ApiProperty({ enum: ['applied', 'no_change', 'refused', 'failed'], nullable: true })
-  last_outcome!: RunOutcome['kind'] | null;
-
-  @ApiField([FindingResponse], 'Why the last run was refused or failed.') last_reasons!: Finding[];
-  @ApiField(NULLABLE_MOMENT, 'Null: this process runs no schedule.') next_run_at!: string | null;
-  @ApiNullable(PublishedResponse) published!: PublishedResponse | null;
-  @ApiNullable(LiveResponse, 'What the engine was seen to use.') live!: LiveResponse | null;
-  @ApiNullable(DriftResponse, 'An edit of the live rules by hand.') drift!: DriftResponse | null;
-
-  @ApiField(NULLABLE_MOMENT, 'Until when an older version stays restored; null: none is.')
-  restored_until!: string | null;
-
-  @ApiNullable(
-    WaitingResponse,
-    'An unexplained change; until it is approved, only what recorded changes take away is published.',
-  )
-  waiting_for_approval!: WaitingResponse | null;
-
-  @ApiField(NULLABLE_MOMENT, 'Since when every run was refused, so that revoked access stays open.')
-  refused_since!: string | null;
-
-  @ApiNullable(
-    DatabaseBehindResponse,
-    'The version in force that this database does not have: it was restored from a backup, or another installation publishes to the target.',
-  )
-  database_behind!: DatabaseBehindResponse | null;
-
-  @ApiField(
-    [FindingResponse],
-    'A warning for each catalog of the engine whose connector leads around restrictions and that no setting lists, as it was last seen; `witness`: the lines of its file that close it.',
-  )
-  open_catalogs!: Finding[];
-
-  @ApiProperty({ type: [BrokenGuaranteeResponse] }) broken_guarantees!: BrokenGuaranteeResponse[];
-  @ApiProperty() target!: string;
 }

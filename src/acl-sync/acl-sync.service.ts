@@ -3,17 +3,17 @@ import type { Span } from '@opentelemetry/api';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { GuaranteeStore } from '../grants/guarantee.store.js';
-import { Clock } from '../kernel/clock.js';
+import { Clock, Timers } from '../kernel/clock.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { Log } from '../platform/log/log.js';
 import { inSpan } from '../platform/operations/tracing.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { failureOf, type RunEnding, type RunOrder, type RunOutcome, type Trigger } from './domain/publication.js';
+import type { RunEnding, RunOrder, Trigger } from './domain/publication.js';
 import { restoreChanges, type RestoreChanges } from './domain/restore.js';
-import { RulesTarget } from './domain/rules-target.js';
-import { type Lease, RulesPreparer, SyncLock } from './domain/run-ports.js';
+import { RulesTargets } from './domain/rules-target.js';
+import { type Lease, SyncLock } from './domain/run-ports.js';
 import { type EndedRun, Report, reportRestores, runReport, runRow } from './domain/run-report.js';
 import type { Probe } from './heartbeat.service.js';
 import { PublishingRun } from './publishing-run.js';
@@ -24,7 +24,7 @@ import { PublishingRun } from './publishing-run.js';
  */
 @Injectable()
 export class RunReportsService implements Probe {
-  readonly failure = 'publication gauges could not be refreshed';
+  readonly failureMessage = 'publication gauges could not be refreshed';
 
   constructor(
     private readonly history: PublicationHistory,
@@ -35,46 +35,46 @@ export class RunReportsService implements Probe {
     private readonly guarantees: GuaranteeStore,
   ) {}
 
-  async record(ended: EndedRun): Promise<void> {
-    const { last } = await this.history.summary();
+  async record(run: EndedRun): Promise<void> {
+    const { lastRun: last } = await this.history.summary();
     const report = await this.transaction.run(async () => {
-      const unreported = await this.history.takeUnreported();
-      await this.history.record(runRow(ended, last));
-      for (const { formerRestore, publication } of unreported)
+      const unreportedVersions = await this.history.takeUnreported();
+      await this.history.record(runRow(run, last));
+      for (const { formerRestore, publication } of unreportedVersions)
         await this.endRestore(restoreChanges(formerRestore, publication).ended);
-      const report = runReport(ended, unreported, last);
+      const report = runReport(run, unreportedVersions, last);
       await this.audit.recordAll(report.events);
-      if (ended.judged !== null) await this.guarantees.record(ended.judged.verdicts, ended.judged.at);
+      if (run.judgement !== null) await this.guarantees.record(run.judgement.verdicts, run.judgement.at);
       return report;
     });
-    this.metrics.countRun(ended.outcome.kind, ended.trigger);
-    for (const { event } of report.events) if (event === 'drift_found') this.metrics.countDrift();
+    this.metrics.runs.inc({ outcome: run.outcome.kind, trigger: run.trigger });
+    for (const { event } of report.events) if (event === 'drift_found') this.metrics.drift.inc();
     await this.probe();
     this.logLines(report);
   }
 
-  interval(): number {
+  intervalMs(): number {
     return 15_000;
   }
 
-  /** Sets this process's gauges from the history, because other replicas and commands write it too. */
+  /** Sets this process's gauges from the history, because other replicas and commands also add to the history. */
   probe(): Promise<void> {
-    return this.metrics.showHistory(this.history, this.audit, this.guarantees);
+    return this.metrics.setHistoryGauges(this.history, this.audit, this.guarantees);
   }
 
-  /** Ends a restore without a run. */
-  async recordRestoreEnd(ended: NonNullable<RestoreChanges['ended']>, by: AuditContext): Promise<void> {
+  /** Ends a restore outside of a run, and records its end in the audit trail and the log. */
+  async recordRestoreEnd(endedRestore: NonNullable<RestoreChanges['ended']>, by: AuditContext): Promise<void> {
     const report = new Report();
-    reportRestores(report, { begun: null, ended }, by);
+    reportRestores(report, { begun: null, ended: endedRestore }, by);
     await this.transaction.run(async () => {
-      await this.endRestore(ended);
+      await this.endRestore(endedRestore);
       await this.audit.recordAll(report.events);
     });
     this.logLines(report);
   }
 
-  private async endRestore(ended: RestoreChanges['ended']): Promise<void> {
-    if (ended !== null) await this.history.endRestore(ended.publication, ended.how);
+  private async endRestore(endedRestore: RestoreChanges['ended']): Promise<void> {
+    if (endedRestore !== null) await this.history.endRestore(endedRestore.publication, endedRestore.how);
   }
 
   private logLines({ lines }: Report): void {
@@ -82,58 +82,57 @@ export class RunReportsService implements Probe {
   }
 }
 
-export type RunResult = { kind: 'busy' } | { kind: 'ended'; outcome: RunOutcome };
+export type RunResult = { kind: 'busy' } | ({ kind: 'ended' } & Pick<RunEnding, 'outcome' | 'targets'>);
 
-/** Triggers of runs without a request. Each such run begins its own trace. */
-const ROOTS: ReadonlySet<Trigger> = new Set(['schedule', 'expiry', 'rollback']);
+/** Triggers of runs that no request started. Each such run begins its own trace. */
+const UNREQUESTED_TRIGGERS: ReadonlySet<Trigger> = new Set(['schedule', 'expiry', 'rollback']);
 
 /** Compiles the snapshot into proved rules and publishes them: plan, check, apply, record. */
 @Injectable()
 export class AclSyncService implements BeforeApplicationShutdown {
-  private readonly running = new Set<Promise<unknown>>();
+  private readonly runsInProgress = new Set<Promise<unknown>>();
+  /** Called after each run of this process. */
+  onRunEnded: () => void = () => undefined;
 
   constructor(
     private readonly candidates: CandidateService,
-    private readonly preparer: RulesPreparer,
-    private readonly target: RulesTarget,
+    private readonly targets: RulesTargets,
     private readonly history: PublicationHistory,
     private readonly lock: SyncLock,
     private readonly reports: RunReportsService,
     private readonly clock: Clock,
+    private readonly timers: Timers,
   ) {}
 
-  /** Makes a run, one at a time in all replicas and commands. Records every failure as an outcome. */
+  /** Makes a run. All replicas and commands together make one run at a time. Every failure is recorded as an outcome. */
   async run(order: RunOrder): Promise<RunResult> {
     const { trigger } = order;
-    const options = { root: ROOTS.has(trigger), attributes: { 'grantline.trigger': trigger } };
+    const options = { root: UNREQUESTED_TRIGGERS.has(trigger), attributes: { 'grantline.trigger': trigger } };
     const run = inSpan('rules run', (span) => this.runWhenLocked(order, span), options);
-    this.running.add(run);
-    return run.finally(() => this.running.delete(run));
+    this.runsInProgress.add(run);
+    return run.finally(() => this.runsInProgress.delete(run));
   }
 
   /** Waits for all runs, also those whose client has disconnected, before the database connections close. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.allSettled(this.running);
+    await Promise.allSettled(this.runsInProgress);
   }
 
   private async runWhenLocked(order: RunOrder, span: Span): Promise<RunResult> {
-    const held = await this.lock.whileHeld(order.lockTimeoutMs, (lease) => this.runLocked(order, lease));
-    const result = held.kind === 'busy' ? held : held.result;
+    const lockResult = await this.lock.whileHeld(order.lockTimeoutMs, (lease) => this.runLocked(order, lease));
+    const result = lockResult.kind === 'busy' ? lockResult : lockResult.result;
     span.setAttribute('grantline.outcome', result.kind === 'busy' ? 'busy' : result.outcome.kind);
     return result;
   }
 
   private async runLocked(order: RunOrder, lease: Lease): Promise<RunResult> {
-    const startedAt = this.clock.now();
-    let ending: RunEnding;
-    try {
-      const { target, history, preparer, clock, candidates } = this;
-      const ports = { target, history, preparer, clock, candidates };
-      ending = await new PublishingRun(ports, await candidates.read(), order, lease).publish();
-    } catch (error) {
-      ending = { outcome: { kind: 'failed', failure: failureOf(error) }, edit: null, judged: null };
-    }
-    await this.reports.record({ ...order, ...ending, startedAt });
-    return { kind: 'ended', outcome: ending.outcome };
+    const { targets, history, clock, timers, candidates } = this;
+    const startedAt = clock.now();
+    const { lastRun: last } = await history.summary();
+    const ports = { targets, history, clock, timers, candidates };
+    const runEnding = await new PublishingRun(ports, order, last?.targets ?? [], lease).publish();
+    this.onRunEnded();
+    await this.reports.record({ ...order, ...runEnding, startedAt });
+    return { kind: 'ended', outcome: runEnding.outcome, targets: runEnding.targets };
   }
 }

@@ -7,16 +7,17 @@ import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService } from './acl-sync.service.js';
+import { LIVE_WITHIN_MS } from './domain/engine-watch.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { restoreInEffect } from './domain/restore.js';
 import { SyncLock } from './domain/run-ports.js';
 import type { Probe } from './heartbeat.service.js';
 
 export const SYNC_JOB = 'acl-sync';
-/** How long runs wait for the current one. It may have missed the change that they are for; a scheduled run recurs and need not wait. */
+/** Milliseconds that a run waits for another run to end, by trigger. A scheduled run does not wait, because the next one follows anyway. */
 const LOCK_TIMEOUT_MS = { schedule: 0, change: 60_000, expiry: 60_000, rollback: 60_000 };
-/** How often the next end of a grant or restore is read, because other processes may have written an earlier one. */
-const ENDS_INTERVAL_MS = 15_000;
+/** Interval between two readings of the next end of a grant or restore. Other processes may write an earlier end at any time. */
+const MAX_INTERVAL_MS = 15_000;
 
 /**
  * Starts runs without a request: by the schedule, some seconds after a change, when a grant or a restore ends, and when the engine fails
@@ -24,17 +25,16 @@ const ENDS_INTERVAL_MS = 15_000;
  */
 @Injectable()
 export class BackgroundRunsService implements Probe, OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly failure = 'next expiry could not be read';
-  private readonly stopping = new AbortController();
-  private readonly running = new Set<Promise<unknown>>();
+  readonly failureMessage = 'next expiry could not be read';
+  private readonly stopController = new AbortController();
   private isChangeRunScheduled = false;
   private readonly subscriptions: (() => void)[] = [];
-  /** Ends of grants and restores before this time have been published. */
-  private since: Date;
-  private nextEnd: Date | null = null;
+  /** Grants and restores that ended before this time need no further run. */
+  private handledUntil: Date;
+  private nextDueTime: Date | null = null;
 
   constructor(
-    private readonly sync: AclSyncService,
+    private readonly syncService: AclSyncService,
     private readonly changes: AccessChangesService,
     private readonly snapshots: SnapshotStore,
     private readonly history: PublicationHistory,
@@ -44,7 +44,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
     private readonly settings: Settings,
     @Optional() private readonly scheduler?: SchedulerRegistry,
   ) {
-    this.since = clock.now();
+    this.handledUntil = clock.now();
   }
 
   onApplicationBootstrap(): void {
@@ -59,18 +59,18 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
       this.subscriptions.push(this.changes.subscribe(() => this.scheduleChangeRun(onChangeSeconds)));
   }
 
-  interval(): number {
-    const wait = (this.nextEnd?.getTime() ?? Infinity) - this.clock.now().getTime();
-    return Math.min(Math.max(wait, 0), ENDS_INTERVAL_MS);
+  intervalMs(): number {
+    const msUntilNextDue = (this.nextDueTime?.getTime() ?? Infinity) - this.clock.now().getTime();
+    return Math.min(Math.max(msUntilNextDue, 0), MAX_INTERVAL_MS);
   }
 
   /** Makes a run for each end of a grant or restore that has passed, and reads the next end. */
   async probe(): Promise<void> {
     for (;;) {
-      this.nextEnd = await this.firstEnd();
+      this.nextDueTime = await this.readNextDueTime();
       const now = this.clock.now();
-      if (this.nextEnd === null || this.nextEnd > now) return;
-      this.since = now;
+      if (this.nextDueTime === null || this.nextDueTime > now) return;
+      this.handledUntil = now;
       await this.run('expiry');
     }
   }
@@ -78,32 +78,24 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   /** Stops starting runs, and waits for the current one while the database is still connected. */
   async beforeApplicationShutdown(): Promise<void> {
     for (const unsubscribe of this.subscriptions) unsubscribe();
-    this.stopping.abort();
-    await this.untilIdle();
+    this.stopController.abort();
+    await this.syncService.beforeApplicationShutdown();
   }
 
-  /** Resolves when no run is in progress. */
-  async untilIdle(): Promise<void> {
-    await Promise.all(this.running);
-  }
-
-  /** Makes a run. Never throws: a failed run is recorded, or logged if it cannot be recorded. */
+  /** Publishes the rules in one run. Never throws: a failure is recorded, or logged if it cannot be recorded. */
   async run(trigger: keyof typeof LOCK_TIMEOUT_MS): Promise<void> {
-    if (this.stopping.signal.aborted) return;
-    const order = { trigger, by: { actor: null, origin: null }, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] };
-    const run = this.sync.run(order).catch((error: unknown) => {
+    if (this.stopController.signal.aborted) return;
+    const runOrder = { trigger, by: { actor: null, origin: null }, lockTimeoutMs: LOCK_TIMEOUT_MS[trigger] };
+    await this.syncService.run(runOrder).catch((error: unknown) => {
       this.log.error('TRINO_ACL_SYNC_FAILED', { trigger, reason: 'internal', err: error });
     });
-    this.running.add(run);
-    await run;
-    this.running.delete(run);
   }
 
-  /** The delay counts from the first change, so that a stream of changes cannot postpone a revoke. */
+  /** Schedules a run after a change. Further changes do not extend the delay, so that a stream of changes cannot postpone a revoke. */
   private scheduleChangeRun(seconds: number): void {
     if (this.isChangeRunScheduled) return;
     this.isChangeRunScheduled = true;
-    this.timers.wait(seconds * 1000, this.stopping.signal).then(
+    this.timers.wait(seconds * 1000, this.stopController.signal).then(
       () => {
         this.isChangeRunScheduled = false;
         return this.run('change');
@@ -112,17 +104,21 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
     );
   }
 
-  private async firstEnd(): Promise<Date | null> {
-    const expiry = await this.snapshots.nextExpiry(this.since);
+  private async readNextDueTime(): Promise<Date | null> {
+    const expiry = await this.snapshots.nextExpiry(this.handledUntil);
     const [published = null] = (await this.history.list({ limit: 1, after: null })).items;
-    const restored = restoreInEffect(published, this.since)?.until ?? null;
-    return expiry === null || (restored !== null && restored < expiry) ? restored : expiry;
+    const { firstStepOf = null, publishedAt = null } = published ?? {};
+    const firstStepLoadedAt = firstStepOf && publishedAt && new Date(publishedAt.getTime() + LIVE_WITHIN_MS + 1);
+    const dueTimes = [expiry, restoreInEffect(published, this.handledUntil)?.until, firstStepLoadedAt]
+      .flatMap((dueTime) => (dueTime instanceof Date && dueTime > this.handledUntil ? [dueTime] : []))
+      .sort((a, b) => a.getTime() - b.getTime());
+    return dueTimes[0] ?? null;
   }
 }
 
 const DAY_MS = 86_400_000;
 
-/** Removes versions past ACL_RETENTION_DAYS and ACL_RETENTION_VERSIONS, by a function of the owner's role. */
+/** Removes versions that are older than ACL_RETENTION_DAYS, unless they are among the newest ACL_RETENTION_VERSIONS or are still needed. */
 @Injectable()
 export class PublicationRetentionService {
   constructor(
@@ -133,21 +129,21 @@ export class PublicationRetentionService {
     private readonly log: Log,
   ) {}
 
-  /** Removes each batch between runs, so that no run restores a version that is being removed, or waits for more than one batch. */
+  /** Removes versions in batches, each under the sync lock. No run restores a version during its removal, and no run waits for more than one batch. */
   @Cron('27 3 * * *', { name: 'publication-retention', waitForCompletion: true })
   async removePast(): Promise<void> {
     const { retentionDays, retentionVersions } = this.settings.acl;
-    const before = new Date(this.clock.now().getTime() - retentionDays * DAY_MS);
-    let removed = 0;
-    for (let batch = Infinity; batch > 0;) {
-      const held = await this.lock.whileHeld(LOCK_TIMEOUT_MS.change, () =>
-        this.history.removePast(before, retentionVersions),
+    const retainedSince = new Date(this.clock.now().getTime() - retentionDays * DAY_MS);
+    let removedCount = 0;
+    for (let batchSize = Infinity; batchSize > 0;) {
+      const lockResult = await this.lock.whileHeld(LOCK_TIMEOUT_MS.change, () =>
+        this.history.removePast(retainedSince, retentionVersions),
       );
-      batch = held.kind === 'held' ? held.result : 0;
-      removed += batch;
+      batchSize = lockResult.kind === 'held' ? lockResult.result : 0;
+      removedCount += batchSize;
     }
     this.log.info('removed past publications', {
-      removed,
+      removed: removedCount,
       retention_days: retentionDays,
       retention_versions: retentionVersions,
     });

@@ -12,35 +12,36 @@ import {
   failsOnVersion,
   isSettled,
   LIVE_WITHIN_MS,
-  openCatalogs,
+  openCatalogFindings,
   nextWatch,
+  textsInUse,
 } from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesTarget, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
+import { RulesTargets, RulesTargetUnavailable, TARGET_MS } from './domain/rules-target.js';
 import type { Probe } from './heartbeat.service.js';
 
-/** How often the history is read, because any process may publish. An engine that uses the version is probed less often. */
+/** Milliseconds between two reads of the history, to which other processes may add versions. */
 const CHECK_INTERVAL_MS = 2_000;
-const SETTLED_INTERVAL_MS = 15_000;
+const SETTLED_INTERVAL_MS = 15_000; // between two probes of an engine that uses the published version
 
-/** Probes whether the engine uses the last published version, and requests a run if the engine cannot use its rules. */
+/** Probes whether the engine uses the last published version. If not, may request a repairing run. */
 @Injectable()
 export class EngineWatchService implements Probe {
-  readonly failure = 'live version check failed';
+  readonly failureMessage = 'live version check failed';
   private watch: EngineWatch | null = null;
   /** The version for which a repairing run was requested. */
-  private repaired: number | null = null;
-  private askedAt = -Infinity;
+  private repairedVersion: number | null = null;
+  private engineAskedAt = -Infinity;
   private checkedAt: number | null = null;
-  /** Warnings on open catalogs. Read when the engine is first seen to use a version, and at the start of this process. */
+  /** Warnings on catalogs that can bypass restrictions. Renewed at the start, and when the engine is first seen to use a version. */
   openCatalogs: readonly Finding[] = [];
 
   constructor(
     private readonly history: PublicationHistory,
     private readonly engine: EngineProbe,
-    private readonly target: RulesTarget,
-    private readonly runs: BackgroundRunsService,
+    private readonly targets: RulesTargets,
+    private readonly backgroundRuns: BackgroundRunsService,
     private readonly metrics: AclSyncMetrics,
     private readonly timers: Timers,
     private readonly clock: Clock,
@@ -49,17 +50,17 @@ export class EngineWatchService implements Probe {
     health: HealthRegistry,
   ) {
     if (settings.engine.origin === null) return;
-    const age = () => (this.checkedAt === null ? null : Math.round((timers.now() - this.checkedAt) / 1000));
-    const isWrong = () => this.watch?.state === 'broken' || this.watch?.state === 'overdue';
-    health.register('rules', () => Promise.resolve(isWrong() ? 'degraded' : 'up'), age);
+    const ageSeconds = () => (this.checkedAt === null ? null : Math.round((timers.now() - this.checkedAt) / 1000));
+    const hasFault = () => this.watch?.state === 'broken' || this.watch?.state === 'overdue';
+    health.register('rules', () => Promise.resolve(hasFault() ? 'degraded' : 'up'), ageSeconds);
   }
 
-  interval(): number {
+  intervalMs(): number {
     return CHECK_INTERVAL_MS;
   }
 
   async probe(): Promise<void> {
-    const isRecent = isSettled(this.watch) && this.timers.now() - this.askedAt < SETTLED_INTERVAL_MS;
+    const isRecent = isSettled(this.watch) && this.timers.now() - this.engineAskedAt < SETTLED_INTERVAL_MS;
     const [latest] = isRecent ? (await this.history.list({ limit: 1, after: null })).items : [];
     if (!isRecent || latest?.version !== this.watch?.version) await this.check();
   }
@@ -70,67 +71,82 @@ export class EngineWatchService implements Probe {
     if (latest === undefined) return;
     const answer = await this.engine.rulesInForce(`grantline_rules_${latest.hash}`);
     const now = this.clock.now();
-    const before = this.watch;
-    const watch = nextWatch(before, latest, former, answer, now);
-    const isDeparture = watch.state === 'overdue' && before?.state !== 'overdue';
-    if (isDeparture && (await this.repair(watch, latest, now))) return this.check();
+    const formerWatch = this.watch;
+    const watch = nextWatch(formerWatch, latest, former, answer, now);
+    const isNewlyOverdue = watch.state === 'overdue' && formerWatch?.state !== 'overdue';
+    if (isNewlyOverdue && (await this.repair(watch, latest, now))) return this.check();
     this.watch = watch;
-    this.askedAt = this.timers.now();
-    if (answer !== 'unreachable') this.checkedAt = this.askedAt;
-    this.metrics.showWatch(watch);
-    await this.act(watch, before?.version === latest.version ? before.state : 'unknown', latest, now);
+    this.engineAskedAt = this.timers.now();
+    if (answer !== 'unreachable') this.checkedAt = this.engineAskedAt;
+    this.metrics.setWatchGauges(watch);
+    await this.actOnState(watch, formerWatch?.version === latest.version ? formerWatch.state : 'unknown', latest, now);
   }
 
-  private async act(
+  /** Records that the engine uses a version, if it is the newest version. @param revision as OPA reports it */
+  async recordLive(revision: string): Promise<void> {
+    const [latest] = (await this.history.list({ limit: 1, after: null })).items;
+    if (latest?.liveAt === null && revision.startsWith(`v${latest.version}-`))
+      await this.markLive(latest, this.clock.now());
+  }
+
+  private async actOnState(
     watch: EngineWatch,
-    before: EngineWatch['state'],
+    oldState: EngineWatch['state'],
     latest: PublicationSummary,
     now: Date,
   ): Promise<void> {
     const { version, hash } = latest;
-    if (watch.state === 'live' && latest.liveAt === null) await this.confirm(latest, now);
-    if (watch.state === 'live' && before !== 'live') await this.noteOpenCatalogs();
-    if (watch.state === 'overdue' && before !== 'overdue') {
+    if (watch.state === 'live' && latest.liveAt === null && !(await this.mayUseOlderVersion(now)))
+      await this.markLive(latest, now);
+    if (watch.state === 'live' && oldState !== 'live') await this.logOpenCatalogs();
+    if (watch.state === 'overdue' && oldState !== 'overdue') {
       this.log.error('TRINO_ACL_RULES_OVERDUE', { version, hash, bound_seconds: LIVE_WITHIN_MS / 1000 });
     }
-    if (watch.state === 'broken' && before !== 'broken') this.log.error('TRINO_ACL_RULES_BROKEN', { version, hash });
+    if (watch.state === 'broken' && oldState !== 'broken') this.log.error('TRINO_ACL_RULES_BROKEN', { version, hash });
     if (watch.state === 'broken') await this.repair(watch, latest, now);
   }
 
-  /**
-   * Requests a repairing run, once for each version, because the run publishes a new one or records one that a killed run has written.
-   * @returns whether a run was made
-   */
-  private async repair(watch: EngineWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
-    if (this.repaired === latest.version) return false;
-    const live = await this.target.read(AbortSignal.timeout(TARGET_MS)).catch((error: unknown) => {
+  /** Starts a run because the engine fails on its rules, at most once for each version. @returns whether a run was started */
+  private async repair(engineWatch: EngineWatch, latest: PublicationSummary, now: Date): Promise<boolean> {
+    if (this.repairedVersion === latest.version) return false;
+    const liveRules = await this.targets.all[0]?.read(AbortSignal.timeout(TARGET_MS)).catch((error: unknown) => {
       if (error instanceof RulesTargetUnavailable) return null;
       throw error;
     });
-    if (live === null) return false;
-    const isOurs = live.text === (await this.history.latest())?.text;
-    if (isOurs && !failsOnVersion(watch, latest, now)) return false;
-    this.repaired = latest.version;
-    if (isOurs) await this.history.markBroken(latest.version, now);
+    if (!liveRules) return false;
+    const isPublishedText = liveRules.text === (await this.history.latest())?.text;
+    if (isPublishedText && !failsOnVersion(engineWatch, latest, now)) return false;
+    this.repairedVersion = latest.version;
+    if (isPublishedText) await this.history.markBroken(latest.version, now);
     if (!this.settings.acl.sync.enabled) return false;
-    await this.runs.run('rollback');
+    await this.backgroundRuns.run('rollback');
     return true;
   }
 
-  private async confirm({ version, hash, changedAt, publishedAt }: PublicationSummary, now: Date): Promise<void> {
-    await this.history.markLive(version, now);
-    const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
-    this.metrics.recordLive(seconds);
-    this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
+  /** Whether the engine may still use an older version that has the same text as the latest version. */
+  private async mayUseOlderVersion(now: Date): Promise<boolean> {
+    const versions = await this.history.publishedSince(new Date(now.getTime() - LIVE_WITHIN_MS));
+    const texts = textsInUse(versions, true, now);
+    return texts.indexOf(texts.at(-1) ?? '') < texts.length - 1;
   }
 
-  /** Logs a warning once for each open catalog, because rules alone do not close access that the connector opens. */
-  private async noteOpenCatalogs(): Promise<void> {
+  /** Records that a version is live. If the version was transitional (`firstStepOf`), starts a run that publishes the final rules. */
+  private async markLive(latest: PublicationSummary, now: Date): Promise<void> {
+    const { version, hash, changedAt, publishedAt, firstStepOf } = latest;
+    await this.history.markLive(version, now);
+    const seconds = (now.getTime() - (changedAt ?? publishedAt).getTime()) / 1000;
+    this.metrics.changeToLiveSeconds.observe(seconds);
+    this.log.info('TRINO_ACL_RULES_LIVE', { version, hash, seconds });
+    if (firstStepOf !== null && this.settings.acl.sync.enabled) await this.backgroundRuns.run('change');
+  }
+
+  /** Logs a warning once for each catalog whose connector can bypass restrictions, because rules alone cannot prevent that. */
+  private async logOpenCatalogs(): Promise<void> {
     const catalogs = await this.engine.catalogs();
     if (catalogs === null) return;
-    const known = this.openCatalogs.map(({ message }) => message);
-    this.openCatalogs = openCatalogs(catalogs, this.settings.acl);
+    const knownMessages = this.openCatalogs.map(({ message }) => message);
+    this.openCatalogs = openCatalogFindings(catalogs, this.settings.acl);
     for (const { message, witness: properties = null } of this.openCatalogs)
-      if (!known.includes(message)) this.log.warn('TRINO_ACL_CATALOG_OPEN', { message, properties });
+      if (!knownMessages.includes(message)) this.log.warn('TRINO_ACL_CATALOG_OPEN', { message, properties });
   }
 }

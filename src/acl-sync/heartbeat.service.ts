@@ -5,12 +5,12 @@ import { Log } from '../platform/log/log.js';
 import { HealthRegistry } from '../platform/operations/health.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesTarget, RulesTargetUnavailable, type TargetFailure } from './domain/rules-target.js';
+import { type RulesTarget, RulesTargets, RulesTargetUnavailable, type TargetFailure } from './domain/rules-target.js';
 
-/** Repeats every probe at its own intervals. A slow one delays neither others nor the start of the service. */
+/** Repeats every probe at its own intervals. A slow probe delays neither other probes nor the start of the service. */
 export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly stopping = new AbortController();
-  private asking: Promise<void>[] = [];
+  private readonly stopController = new AbortController();
+  private probeLoops: Promise<void>[] = [];
 
   constructor(
     private readonly timers: Timers,
@@ -19,21 +19,21 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
   ) {}
 
   onApplicationBootstrap(): void {
-    this.asking = this.probes.map((probe) => this.repeatProbe(probe));
+    this.probeLoops = this.probes.map((probe) => this.repeatProbe(probe));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopping.abort();
-    await Promise.all(this.asking);
+    this.stopController.abort();
+    await Promise.all(this.probeLoops);
   }
 
   private async repeatProbe(probe: Probe): Promise<void> {
-    const { signal } = this.stopping;
+    const { signal } = this.stopController;
     while (!signal.aborted) {
       await probe.probe(signal).catch((error: unknown) => {
-        if (!signal.aborted) this.log.warn(probe.failure, { err: error });
+        if (!signal.aborted) this.log.warn(probe.failureMessage, { err: error });
       });
-      await this.timers.wait(probe.interval(), signal).catch(() => undefined);
+      await this.timers.wait(probe.intervalMs(), signal).catch(() => undefined);
     }
   }
 }
@@ -41,78 +41,90 @@ export class HeartbeatService implements OnApplicationBootstrap, BeforeApplicati
 /** A check that `HeartbeatService` repeats as long as the service runs. */
 export interface Probe {
   /** Logged when the check fails. */
-  readonly failure: LogMarker;
+  readonly failureMessage: LogMarker;
   /** Milliseconds until the next check. */
-  interval(): number;
+  intervalMs(): number;
   probe(signal: AbortSignal): Promise<void>;
 }
 
-/** `denied`: rights are missing. */
+/** The result of a check of a target. `denied`: this process lacks rights there. */
 type TargetCheck = 'available' | 'denied' | TargetFailure;
 
-const CHECK_MS = 20_000;
+const CHECK_TIMEOUT_MS = 20_000;
 const INTERVAL_MS = { well: 60_000, degraded: 10_000 };
 
-/** Checks whether the rules target can be read and written, and has the published rules. */
+/** Checks whether the rules targets can be read and written, and have the published rules. */
 @Injectable()
 export class TargetProbe implements Probe {
-  readonly failure = 'rules target check failed';
-  private last: TargetCheck = 'available';
-  private asked: { isWell: boolean; at: number } | null = null;
+  readonly failureMessage = 'rules target check failed';
+  private readonly lastChecks = new Map<RulesTarget, TargetCheck>();
+  private lastProbe: { isWell: boolean; probedAt: number } | null = null;
 
   constructor(
-    private readonly target: RulesTarget,
+    private readonly targets: RulesTargets,
     private readonly history: PublicationHistory,
     private readonly metrics: AclSyncMetrics,
     private readonly timers: Timers,
     private readonly log: Log,
     health: HealthRegistry,
   ) {
-    const age = (): number | null => this.asked && (timers.now() - this.asked.at) / 1000;
-    health.register('target', () => Promise.resolve(this.asked?.isWell === false ? 'degraded' : 'up'), age);
+    const ageSeconds = (): number | null => this.lastProbe && (timers.now() - this.lastProbe.probedAt) / 1000;
+    health.register('target', () => Promise.resolve(this.lastProbe?.isWell === false ? 'degraded' : 'up'), ageSeconds);
   }
 
+  /** Checks all targets at the same time, each with its own time limit. */
   async probe(signal: AbortSignal): Promise<void> {
-    const result = await this.check(signal);
-    const isWell = result === 'available' && !(await this.isForeign(signal));
-    this.asked = { isWell, at: this.timers.now() };
-    this.metrics.showTarget(result === 'available');
+    const areTargetsWell = await Promise.all(
+      this.targets.all.map(async (target) => {
+        const isAvailable = (await this.check(target, signal)) === 'available';
+        this.metrics.setTargetGauge(target.key, isAvailable);
+        return isAvailable && !(await this.hasForeignRules(target, signal));
+      }),
+    );
+    this.lastProbe = { isWell: !areTargetsWell.includes(false), probedAt: this.timers.now() };
   }
 
-  interval(): number {
-    return INTERVAL_MS[this.asked?.isWell === false ? 'degraded' : 'well'];
+  intervalMs(): number {
+    return INTERVAL_MS[this.lastProbe?.isWell === false ? 'degraded' : 'well'];
+  }
+
+  /** Checks all targets, and logs what fails. */
+  async checkAll(): Promise<void> {
+    await Promise.all(this.targets.all.map((target) => this.check(target)));
   }
 
   /** Logs a failed check, unless the check before it failed for the same reason. @throws when the signal is aborted */
-  async check(signal?: AbortSignal): Promise<TargetCheck> {
-    const timeout = AbortSignal.timeout(CHECK_MS);
-    const before = this.last;
+  private async check(target: RulesTarget, signal?: AbortSignal): Promise<TargetCheck> {
+    const timeout = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    const formerCheck = this.lastChecks.get(target) ?? 'available';
+    const record = (check: TargetCheck): TargetCheck => {
+      this.lastChecks.set(target, check);
+      return check;
+    };
     try {
-      const access = await this.target.checkAccess(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
-      this.last = access.kind === 'granted' ? 'available' : 'denied';
-      if (access.kind === 'denied' && before !== 'denied') {
-        const { missing, identity } = access;
-        this.log.error('TRINO_ACL_TARGET_DENIED', { target: this.target.name, missing, identity });
-      }
+      const access = await target.checkAccess(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+      if (access.kind === 'granted') return record('available');
+      const { missingRights: missing, identity } = access;
+      if (formerCheck !== 'denied')
+        this.log.error('TRINO_ACL_TARGET_DENIED', { target: target.name, missing, identity });
+      return record('denied');
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof RulesTargetUnavailable)) throw error;
       const { reason, message, auditId } = error;
-      this.last = reason;
-      if (reason !== before) {
-        this.log.warn(this.failure, { target: this.target.name, reason, message, audit_id: auditId });
-      }
+      if (reason !== formerCheck)
+        this.log.warn(this.failureMessage, { target: target.name, reason, message, audit_id: auditId });
+      return record(reason);
     }
-    return this.last;
   }
 
-  /** Whether the live text differs from the published one. Read twice, because a run may be publishing. */
-  private async isForeign(signal: AbortSignal): Promise<boolean> {
-    const differs = async (): Promise<boolean> => {
-      const { text } = await this.target.read(signal);
-      const published = await this.history.latest();
-      return published !== null && published.text !== text;
+  /** Whether the live text differs from the published one. A difference is checked again, because a run may publish between `read` and `latest`. */
+  private async hasForeignRules(target: RulesTarget, signal: AbortSignal): Promise<boolean> {
+    const hasOtherText = async (): Promise<boolean> => {
+      const { text } = await target.read(signal);
+      const publication = await this.history.latest();
+      return publication !== null && publication.text !== text;
     };
-    return (await differs()) && (await differs());
+    return (await hasOtherText()) && (await hasOtherText());
   }
 }

@@ -2,22 +2,26 @@ import { Injectable, Optional } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext } from '../audit/domain/audit-event.js';
-import { refuseBroken } from '../grants/domain/guarantee.js';
+import { refuseBrokenGuarantees } from '../grants/domain/guarantee.js';
 import { GuaranteeStore } from '../grants/guarantee.store.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { serialRunner } from '../kernel/promises.js';
 import { Transaction } from '../platform/database/transaction.js';
+import { Settings } from '../platform/settings/settings.js';
 import { GUARANTEE_BROKEN } from '../trino-rules/answers/guarantee-verdicts.js';
-import { isRefusing } from '../trino-rules/model/guarantee.js';
+import { canRefuse } from '../trino-rules/model/guarantee.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 import { AclSyncService, RunReportsService, type RunResult } from './acl-sync.service.js';
 import { SYNC_JOB } from './background-runs.service.js';
 import { CandidateService } from './candidate.service.js';
+import { type OpaStatus, opaStatus } from './domain/opa-status.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import { restoreInEffect } from './domain/restore.js';
-import { RulesTarget } from './domain/rules-target.js';
+import { RulesTargets } from './domain/rules-target.js';
 import type { SyncStatus } from './domain/run-text.js';
+import { revisionOf } from './domain/target-state.js';
+import { OpaReportsStore } from './opa-reports.store.js';
 
 const HOUR_MS = 3_600_000;
 /** How long a restore waits for a run in progress. */
@@ -26,20 +30,22 @@ const LOCK_TIMEOUT_MS = 60_000;
 /** The state of publishing, and administrators' decisions about published versions. */
 @Injectable()
 export class PublicationsService {
-  /** Each judgement takes a process of its own. */
+  /** Checks one text at a time before an approval, because each check starts a process. */
   private readonly judgeInTurn = serialRunner();
 
   constructor(
-    private readonly sync: AclSyncService,
+    private readonly syncService: AclSyncService,
     private readonly candidates: CandidateService,
     private readonly history: PublicationHistory,
-    private readonly reports: RunReportsService,
-    private readonly target: RulesTarget,
+    private readonly runReports: RunReportsService,
+    private readonly targets: RulesTargets,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
-    private readonly changes: AccessChangesService,
+    private readonly accessChanges: AccessChangesService,
     private readonly clock: Clock,
     private readonly guarantees: GuaranteeStore,
+    private readonly opaReports: OpaReportsStore,
+    private readonly settings: Settings,
     @Optional() private readonly scheduler?: SchedulerRegistry,
   ) {}
 
@@ -51,9 +57,19 @@ export class PublicationsService {
       nextRunAt: this.nextRunAt(),
       published,
       restore: restoreInEffect(published, this.clock.now()),
-      target: this.target.name,
+      targets: this.targets.all,
+      engineTarget: this.targets.engineTargetKey,
       guarantees: await this.guarantees.listAll(),
+      opa: await this.opaStatus(),
     };
+  }
+
+  /** The state of OPA; null: OPA is no target. */
+  async opaStatus(): Promise<OpaStatus | null> {
+    const { opa } = this.settings.acl;
+    if (opa === null) return null;
+    const version = await this.history.newestAccess();
+    return opaStatus(await this.opaReports.read(), version && revisionOf(version), opa.maxAgeSeconds, this.clock.now());
   }
 
   private nextRunAt(): Date | null {
@@ -67,39 +83,41 @@ export class PublicationsService {
    *   approval
    */
   async approve(hash: string, by: AuditContext): Promise<void> {
-    await this.judgeInTurn(() => this.refuseBroken(hash));
+    await this.judgeInTurn(() => this.refuseBrokenRules(hash));
     await this.transaction.run(async () => {
-      const { last } = await this.history.summary();
-      const waiting = last?.waiting?.hash;
-      if (waiting !== hash) {
-        const detail = waiting ? `Another text waits for an approval: ${waiting}.` : 'No text waits for an approval.';
+      const { lastRun: last } = await this.history.summary();
+      const awaitedHash = last?.waiting?.hash;
+      if (awaitedHash !== hash) {
+        const detail = awaitedHash
+          ? `Another text waits for an approval: ${awaitedHash}.`
+          : 'No text waits for an approval.';
         throw new Refused('approval_not_awaited', { detail });
       }
       await this.history.approve(hash, by.actor?.id ?? null, this.clock.now());
       await this.audit.record({ event: 'publication_approved', ...by, subject: null, details: { hash } });
     });
-    this.changes.announce();
+    this.accessChanges.announce();
   }
 
-  /** Judges what the next run would publish. A text that breaks a guarantee does not wait for an approval. */
-  private async refuseBroken(hash: string): Promise<void> {
-    const { last } = await this.history.summary();
+  /** Refuses the approval if the next rules break an enforced guarantee. */
+  private async refuseBrokenRules(hash: string): Promise<void> {
+    const { lastRun: last } = await this.history.summary();
     const isHeldBack = last?.reasons.some(({ code }) => code === GUARANTEE_BROKEN) === true;
     if (!isHeldBack && last?.waiting?.hash !== hash) return;
-    if (!(await this.guarantees.listAll()).some(({ guarantee }) => isRefusing(guarantee))) return;
+    if (!(await this.guarantees.listAll()).some(({ guarantee }) => canRefuse(guarantee))) return;
     const { candidate } = await this.candidates.prepare(await this.candidates.read(), null, null);
-    refuseBroken(candidate.verdicts);
+    refuseBrokenGuarantees(candidate.verdicts);
   }
 
   /**
-   * Publishes an older version's text at once, for some hours. The run refuses a text that gives anything that the current grants deny.
+   * Publishes an older version's text at once, for some hours. The run refuses a text that gives what is denied now.
    * @throws Refused `not_found` for a version that was never published
    */
   async restore(version: number, reason: string, hours: number, by: AuditContext): Promise<RunResult> {
     if ((await this.history.find(version)) === null) throw new Refused('not_found');
     const until = new Date(this.clock.now().getTime() + hours * HOUR_MS);
     const restore = { version, until, reason };
-    return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS, restore });
+    return this.syncService.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS, restore });
   }
 
   /**
@@ -110,7 +128,7 @@ export class PublicationsService {
     const latest = await this.history.latest();
     const restore = restoreInEffect(latest, this.clock.now());
     if (latest === null || restore === null) return null;
-    await this.reports.recordRestoreEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
-    return this.sync.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
+    await this.runReports.recordRestoreEnd({ version: restore.version, publication: latest.version, how: 'hand' }, by);
+    return this.syncService.run({ trigger: 'restore', by, lockTimeoutMs: LOCK_TIMEOUT_MS });
   }
 }

@@ -7,20 +7,22 @@ import {
   type PublishedVersion,
   SizeForecast,
 } from '../grants/domain/admission-ports.js';
+import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
 import { checkCapacity } from '../trino-rules/document/target-capacity.js';
 import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesTarget } from './domain/rules-target.js';
+import { RulesTargets } from './domain/rules-target.js';
 import { RulesPreparer } from './domain/run-ports.js';
+import { storedSnapshot } from './domain/version-access.js';
 import { capacityFindings } from './publishing-run.js';
 
-/** Caches the rules of the last version: reading a large text blocks other requests for hundreds of milliseconds. */
+/** Caches the rules of the last version, because reading a large text blocks other requests for hundreds of milliseconds. */
 @Injectable()
 export class PublishedRulesService extends PublishedRules {
-  private latest: { version: number; engine: Promise<Evaluator | null> } | null = null;
+  private latest: { version: number; engine: Promise<PublishedVersion['engine'] | null> } | null = null;
 
   constructor(private readonly history: PublicationHistory) {
     super();
@@ -41,47 +43,51 @@ export class PublishedRulesService extends PublishedRules {
     }
   }
 
-  /** An evaluator of a version. Null: an earlier build has published a text that this reader does not accept. */
-  private async readEvaluator(version: number): Promise<Evaluator | null> {
+  /** The evaluator of a version; null: an earlier build published it in a form that this build cannot read. */
+  private async readEvaluator(version: number): Promise<PublishedVersion['engine'] | null> {
     const publication = await this.history.find(version);
+    if (publication?.text === null) {
+      const snapshot = storedSnapshot((await this.history.accessSnapshot(version)) ?? '');
+      return snapshot && new AccessIndex(snapshot);
+    }
     const reading = publication && readRules(publication.text);
     return reading?.kind === 'read' ? new Evaluator(reading.document) : null;
   }
 }
 
 /**
- * Estimates the size of the next rules from the published ones and an upper estimate of their growth. Rules are compiled, in another
- * process, only if the estimate exceeds the limit, because a request must not cost as much as a run.
+ * Estimates the size of the next rules: the published size, plus an upper bound of the growth. Rules are compiled, in another process, only
+ * if the estimate exceeds the limit, because compiling for each request would be too slow.
  */
 @Injectable()
 export class PublishedSizeForecast extends SizeForecast {
   constructor(
     private readonly history: PublicationHistory,
     private readonly preparer: RulesPreparer,
-    private readonly target: RulesTarget,
+    private readonly targets: RulesTargets,
   ) {
     super();
   }
 
   override async forecast(
     read: () => Promise<Snapshot>,
-    growth: (since: Date) => Promise<Growth>,
+    readGrowth: (since: Date) => Promise<Growth>,
   ): Promise<Forecast | null> {
-    const limit = this.target.limitBytes;
-    if (limit === null) return null;
-    const published = await this.history.latest();
-    const { bytes, isWide } = await growth(published?.snapshotAt ?? new Date(0));
-    const former = published?.text ?? '';
-    const known = Buffer.byteLength(former);
-    // A wide change can split every rule in two. Compression saves at least half of the size.
-    const estimated = (isWide ? 2 : 1) * known + bytes;
-    const sizes = { former: known, formerCompressed: () => gzipSync(former).length };
-    const estimate = checkCapacity({ ...sizes, next: estimated, nextCompressed: () => estimated / 2 }, limit);
-    if (!estimate.some(isError)) return forecastOf(capacityFindings({ text: former, bytes: known }, former, limit));
-    const compiled = await this.preparer.compile(await read(), limit);
-    if (compiled.kind === 'too-large') return { fits: false, message: compiled.finding.message };
-    const { text } = compiled;
-    return forecastOf(capacityFindings({ text, bytes: Buffer.byteLength(text) }, former, limit));
+    const limitBytes = this.targets.limitBytes;
+    if (limitBytes === null) return null;
+    const latestPublication = await this.history.latest();
+    const { bytes, isWide } = await readGrowth(latestPublication?.snapshotAt ?? new Date(0));
+    const text = latestPublication?.text ?? '';
+    const formerRules = { text, bytes: Buffer.byteLength(text) };
+    // A wide change (`isWide`) may turn each former rule into two. `compressedNextBytes` assumes that compression halves the text.
+    const nextBytes = (isWide ? 2 : 1) * formerRules.bytes + bytes;
+    const sizes = { formerBytes: formerRules.bytes, compressedFormerBytes: () => gzipSync(text).length };
+    const findings = checkCapacity({ ...sizes, nextBytes, compressedNextBytes: () => nextBytes / 2 }, limitBytes);
+    if (!findings.some(isError)) return forecastOf(capacityFindings(formerRules, text, limitBytes));
+    const compilation = await this.preparer.run('compile', await read(), limitBytes);
+    if (compilation.kind === 'too-large') return { fits: false, message: compilation.finding.message };
+    const { text: nextText } = compilation;
+    return forecastOf(capacityFindings({ text: nextText, bytes: Buffer.byteLength(nextText) }, text, limitBytes));
   }
 }
 

@@ -1,81 +1,112 @@
 import { gzipSync } from 'node:zlib';
-import type { Clock } from '../kernel/clock.js';
+import type { Clock, Timers } from '../kernel/clock.js';
 import { diffRules } from '../trino-rules/diff/rules-diff.js';
-import type { Finding } from '../trino-rules/document/finding.js';
+import { type Finding, isError } from '../trino-rules/document/finding.js';
 import { readRules } from '../trino-rules/document/rules-reader.js';
 import { checkCapacity } from '../trino-rules/document/target-capacity.js';
-import type { CandidateService, Prepared, CandidateInput } from './candidate.service.js';
+import type { CandidateService, PreparedCandidate, CandidateInput } from './candidate.service.js';
 import type { Candidate } from './domain/candidate.js';
-import { draftOfFound, foundVersion, isVersionNamed } from './domain/found-version.js';
+import { isTakenAsLive, LIVE_WITHIN_MS, textsInUse } from './domain/engine-watch.js';
+import { draftOfFound, findVersionAtTargets, isVersionNamed } from './domain/found-version.js';
 import type { PublicationDraft, PublicationHistory } from './domain/publication-history.js';
-import type { Publication, RunEnding, RunOrder, RunOutcome } from './domain/publication.js';
+import { failureOf, type Publication, type RunEnding, type RunOrder, type RunOutcome } from './domain/publication.js';
 import { restoreInEffect, type Restore } from './domain/restore.js';
-import type { Lease, RulesPreparer } from './domain/run-ports.js';
-import {
-  type LiveRules,
-  type NextRules,
-  type RulesTarget,
-  RulesTargetMoved,
-  TARGET_MS,
-} from './domain/rules-target.js';
+import type { Lease } from './domain/run-ports.js';
+import { type LiveRules, RulesTargetMoved, type RulesTargets } from './domain/rules-target.js';
 import {
   BROKEN_FINDING,
   type Comparison,
   comparisonKey,
   decide,
   type Decision,
-  editIn,
+  findHandEdit,
+  firstStepKey,
   type KeepDecision,
+  type LiveTarget,
   outcomeOf,
+  type PendingStep,
   type PublishDecision,
-  type Restoring,
+  type OlderVersion,
   type Situation,
 } from './domain/run-decision.js';
+import { isBehind, type TargetState } from './domain/target-state.js';
+import { type TargetSession, TargetSessions } from './target-sessions.js';
 
-export interface RunPorts {
-  target: RulesTarget;
+interface RunPorts {
+  targets: RulesTargets;
   history: PublicationHistory;
-  preparer: RulesPreparer;
   clock: Clock;
+  timers: Timers;
   candidates: CandidateService;
 }
 
-export interface MadeTexts {
-  prepared: Prepared | null;
+export interface RunResults {
+  prepared: PreparedCandidate | null;
   withdrawal: Candidate | null | undefined;
   comparisons: ReadonlyMap<string, Comparison>;
+  firstSteps: Situation['firstSteps'];
 }
 
-/** The present situation, with the state of the target that a write would replace. */
+/** The present situation, with the targets as they were read. */
 interface ReadSituation extends Situation {
-  live: LiveRules;
+  input: CandidateInput;
+  sessions: readonly TargetSession[];
   latest: Publication | null;
 }
 
+/** The most first steps (transitional versions) of a run. A run needs several only if another writer keeps changing a target. */
+const MAX_FIRST_STEPS = 10;
+
 /** One run: reads the situation, decides, and carries the decision out, until a decision ends the run (docs/sync-run.md). */
 export class PublishingRun {
-  private readonly session: TargetSession;
-  private made: MadeTexts = { prepared: null, withdrawal: undefined, comparisons: new Map() };
-  private edit: RunEnding['edit'] = null;
-  private begun: number | null = null;
+  private cache: RunResults = { prepared: null, withdrawal: undefined, comparisons: new Map(), firstSteps: new Map() };
+  private editByHand: RunEnding['edit'] = null;
+  private begunVersion: number | null = null;
+  /** The version that is published now. Null: no version is published, or the history was not read. */
+  private publishedVersion: Publication | null = null;
+  private readonly sessions: TargetSessions;
 
   constructor(
     private readonly ports: RunPorts,
-    private readonly reading: CandidateInput,
     private readonly order: RunOrder,
+    private readonly lastTargetStates: readonly TargetState[],
     lease: Lease,
   ) {
-    this.session = new TargetSession(ports.target, lease);
+    this.sessions = new TargetSessions(ports.targets.all, lastTargetStates, lease, ports.timers);
   }
 
-  /** @throws RulesTargetUnavailable, RulesTargetMoved, LeaseLost */
+  /** Makes the run. Never rejects: a failure is an outcome. */
   async publish(): Promise<RunEnding> {
+    let outcome: RunOutcome;
+    try {
+      outcome = await this.publishEverywhere(await this.ports.candidates.read());
+    } catch (error) {
+      outcome = { kind: 'failed', failure: failureOf(error), outcomeElsewhere: null };
+    }
+    const targets = this.sessions.statesAfter(this.publishedVersion);
+    return { outcome, edit: this.editByHand, judgement: this.cache.prepared?.candidate ?? null, targets };
+  }
+
+  /** Publishes to the targets that answer in time, and then to those that answer later. */
+  private async publishEverywhere(input: CandidateInput): Promise<RunOutcome> {
+    let outcome = await this.untilDecided(input);
+    if (await this.sessions.waitForLateTargets()) outcome = await this.untilDecided(input);
+    const failure = this.sessions.firstFailure();
+    // A target's failure replaces neither another failure nor a refusal, on which a person must decide. The status shows failed targets anyway.
+    if (failure === null || outcome.kind === 'refused' || outcome.kind === 'failed') return outcome;
+    return { kind: 'failed', failure: failureOf(failure), outcomeElsewhere: outcome };
+  }
+
+  /** Decides and acts until the run has an outcome. @throws RulesTargetUnavailable or RulesTargetMoved if all targets have failed; LeaseLost */
+  private async untilDecided(input: CandidateInput): Promise<RunOutcome> {
     for (;;) {
-      const situation = await this.read();
+      const situation = await this.read(input);
       const decision = decide(situation);
-      this.edit = editIn(situation) ?? this.edit;
+      this.editByHand = findHandEdit(situation) ?? this.editByHand;
       const outcome = await this.carryOut(decision, situation);
-      if (outcome !== null) return { outcome, edit: this.edit, judged: this.made.prepared?.candidate ?? null };
+      if (outcome === null) continue;
+      this.publishedVersion = (outcome.kind === 'failed' ? null : outcome.publication) ?? situation.latest;
+      return outcome;
     }
   }
 
@@ -83,19 +114,30 @@ export class PublishingRun {
   private async carryOut(decision: Decision, situation: ReadSituation): Promise<RunOutcome | null> {
     switch (decision.kind) {
       case 'prepare':
-        return this.readAgain({
-          prepared: await this.ports.candidates.prepare(this.reading, null, situation.live.text),
+        return this.keepResults({
+          prepared: await this.ports.candidates.prepare(situation.input, null, situation.targets[0]?.text ?? null),
           withdrawal: undefined,
         });
       case 'withdraw':
-        return this.readAgain({ withdrawal: await this.made.prepared?.withdrawal(decision.changes) });
+        return this.keepResults({ withdrawal: await this.cache.prepared?.makeWithdrawal(decision.changes) });
       case 'compare': {
-        const { intent, restoring } = decision;
-        const { preparer } = this.ports;
-        const fromIntent = await preparer.compare(intent.text, restoring.text.text);
-        const fromPublished = await preparer.compare(situation.latest?.text ?? '', restoring.text.text);
-        const comparison = [comparisonKey(intent, situation.latest), { fromIntent, fromPublished }] as const;
-        return this.readAgain({ comparisons: new Map([...this.made.comparisons, comparison]) });
+        const { candidate, restoration } = decision;
+        const { latest } = situation;
+        const published = latest && (await this.ports.candidates.accessOf(latest));
+        const comparison = await this.ports.candidates.compareRestore(candidate, restoration.olderVersion, published);
+        const key = comparisonKey(candidate, latest);
+        return this.keepResults({ comparisons: new Map([...this.cache.comparisons, [key, comparison]]) });
+      }
+      case 'stage': {
+        const { next } = decision;
+        const { inUse, latest, targets } = situation;
+        if (this.cache.firstSteps.size >= MAX_FIRST_STEPS) throw new RulesTargetMoved();
+        const step = await this.ports.candidates.firstStep(
+          { nextText: next.text ?? '', publishedText: latest?.text ?? '', usedTexts: inUse },
+          (madeStep) =>
+            targets.every(({ text, limitBytes }) => !capacityFindings(madeStep, text ?? '', limitBytes).some(isError)),
+        );
+        return this.keepResults({ firstSteps: new Map([...this.cache.firstSteps, [firstStepKey(next, inUse), step]]) });
       }
       case 'refuse':
         return { kind: 'refused', ...decision.refusal, publication: null };
@@ -106,55 +148,101 @@ export class PublishingRun {
     }
   }
 
-  private readAgain(made: Partial<MadeTexts>): null {
-    this.made = { ...this.made, ...made };
-    this.session.renew();
+  private keepResults(newResults: Partial<RunResults>): null {
+    this.cache = { ...this.cache, ...newResults };
+    this.sessions.restartTimeLimits();
     return null;
   }
 
-  private async keepPublished(decision: KeepDecision, { live, latest }: ReadSituation): Promise<RunOutcome | null> {
+  /** Keeps the published version, and writes it only to targets that lack it or whose annotations do not name it. */
+  private async keepPublished(
+    decision: KeepDecision,
+    { sessions, targets, latest }: ReadSituation,
+  ): Promise<RunOutcome | null> {
     if (latest === null) throw new Error('nothing was published that could stay');
     const { text, hash, version: generation, publishedAt } = latest;
-    const isNamed = isVersionNamed(live, latest);
-    if (!isNamed && !(await this.session.replace(live, { text, hash, generation, publishedAt }))) return null;
-    // The version is new if this run began it: its own write succeeded, but the answer was lost.
-    return outcomeOf(decision, latest, generation === this.begun);
+    const outdatedSessions = sessions.filter(
+      ({ rules }, i) => targets[i]?.isBehind === true || !isVersionNamed(rules, latest),
+    );
+    if (text !== null && !(await this.sessions.replace(outdatedSessions, { text, hash, generation, publishedAt })))
+      return null;
+    // A version that this run began was published by this run: the write succeeded, and only the answer to it was lost.
+    return outcomeOf(decision, latest, generation === this.begunVersion);
   }
 
   private async writeRules(decision: PublishDecision, situation: ReadSituation): Promise<RunOutcome | null> {
     const { history, clock } = this.ports;
-    const { live, now: publishedAt } = situation;
-    this.begun = await history.begin(draftOf(decision, situation, this.order));
+    const { sessions, now: publishedAt } = situation;
+    this.begunVersion = await history.beginVersion(publicationDraftOf(decision, situation, this.order));
     const { text, hash } = decision.next;
-    const next = { text, hash, generation: this.begun, publishedAt };
-    if (decision.isWritten && !(await this.session.replace(live, next))) return null;
-    return outcomeOf(decision, await history.confirm(this.begun, clock.now()), decision.isWritten);
+    const generation = this.begunVersion;
+    const nextRules = text === null || !decision.isWritten ? null : { text, hash, generation, publishedAt };
+    if (nextRules !== null && !(await this.sessions.replace(sessions, nextRules))) return null;
+    return outcomeOf(decision, await history.confirm(this.begunVersion, clock.now()), decision.isWritten);
   }
 
-  /** Reads the situation. First updates the history from the target, because a run may have died after writing, or another database published. */
-  private async read(): Promise<ReadSituation> {
+  /** Reads the situation. First updates the history from the targets: a run may have died after writing, or another installation published. */
+  private async read(input: CandidateInput): Promise<ReadSituation> {
     const { history, clock } = this.ports;
-    const live = await this.session.read();
+    const sessions = await this.sessions.read();
     const now = clock.now();
-    await history.settle(live, now);
-    const latest = await this.recordFound(live, await history.latest(), now);
-    const found = { live, latest, now, reading: this.reading };
-    return { ...found, ...(await withFindings(this.made, found, this.ports, this.order.restore)) };
+    const rules = sessions.map((session) => session.rules);
+    await history.settleBegun(rules, now);
+    const latest = await this.recordFoundVersion(rules, await history.latest(), now);
+    const targets = sessions.map((session) => liveTarget(session, this.lastTargetStates, latest));
+    const { isProbed } = this.ports.targets;
+    const versions = await history.publishedSince(new Date(now.getTime() - LIVE_WITHIN_MS));
+    // The old text of a target that lacks the latest version (`isBehind`) is left out, because this run replaces that text.
+    const textsAtTargets = targets.flatMap(({ text, isBehind }) => (isBehind ? [] : (text ?? [])));
+    const ruleTextsInUse = [...new Set([...textsInUse(versions, isProbed, now), ...textsAtTargets])];
+    const pendingStep = latest && pendingStepOf(latest, isTakenAsLive(latest, isProbed, now));
+    const knownFields = {
+      targets,
+      latest,
+      now,
+      input,
+      inUse: ruleTextsInUse,
+      pendingStep,
+      firstSteps: this.cache.firstSteps,
+    };
+    return { ...knownFields, sessions, ...(await withFindings(this.cache, knownFields, history, this.order.restore)) };
   }
 
-  /** Records a version that only the target has. */
-  private async recordFound(live: LiveRules, latest: Publication | null, now: Date): Promise<Publication | null> {
+  /** Records a version that a target has and the history lacks, if there is one. @returns the latest version */
+  private async recordFoundVersion(
+    liveRules: readonly LiveRules[],
+    latest: Publication | null,
+    now: Date,
+  ): Promise<Publication | null> {
     const { history, clock } = this.ports;
-    const found = foundVersion(live, latest, await history.newest());
-    if (found === null) return latest;
-    const version = await history.begin(draftOfFound(found, await history.baseline(), latest, this.order.trigger, now));
+    const foundVersion = findVersionAtTargets(liveRules, latest, await history.highestVersion());
+    if (foundVersion === null) return latest;
+    const version = await history.beginVersion(
+      draftOfFound(foundVersion, await history.baseline(), latest, this.order.trigger, now),
+    );
     return history.confirm(version, clock.now());
   }
 }
 
-function draftOf(
-  { next, restore, isWithdrawal, isWritten, edit }: PublishDecision,
-  { live, now }: ReadSituation,
+function pendingStepOf(latest: Publication, isLive: boolean): PendingStep | null {
+  const { text, hash, rules, bytes, access, checks: findings, firstStepOf, brokenAt } = latest;
+  return firstStepOf === null || brokenAt !== null || isLive
+    ? null
+    : { text, hash, rules, bytes, access, findings, firstStepOf };
+}
+
+/** The state of a target, as `decide` needs it. */
+export function liveTarget(
+  { rules, target: { key, limitBytes } }: Pick<TargetSession, 'rules' | 'target'>,
+  lastTargetStates: readonly TargetState[],
+  latest: Parameters<typeof isBehind>[3],
+): LiveTarget {
+  return { ...rules, limitBytes, isBehind: isBehind(rules, key, lastTargetStates, latest) };
+}
+
+function publicationDraftOf(
+  { next, restore, isWithdrawal, firstStepOf, isWritten, edit }: PublishDecision,
+  { targets, now, latest }: ReadSituation,
   { trigger, by }: RunOrder,
 ): PublicationDraft {
   const { findings, at, verdicts: _, ...compiled } = next;
@@ -162,135 +250,104 @@ function draftOf(
     ...compiled,
     checks: findings,
     snapshotAt: at,
-    diff: diffRules(live.text, next.text),
+    diff: diffRules(targets[0]?.text ?? null, next.text),
     trigger,
     triggeredBy: by.actor?.id ?? null,
+    // A first step (a transitional version) and the version after it have the same `changedAt`.
+    changedAt: latest?.firstStepOf === (firstStepOf ?? next.hash) ? latest.changedAt : next.changedAt,
     isWithdrawal,
+    firstStepOf,
     restored: restore,
     begunAt: now,
     isWritten,
     edit,
     isFound: false,
-    after: live.written?.generation ?? 0,
+    highestNamed: Math.max(0, ...targets.map(({ namedVersion }) => namedVersion?.generation ?? 0)),
   };
 }
 
-/** The most attempts of a run to write while another writer keeps changing the target. */
-const MAX_WRITES = 10;
-
-/** One run's access to the target, limited in time and writes, and only while the run holds the lock. */
-class TargetSession {
-  private signal = AbortSignal.timeout(TARGET_MS);
-  private writes = 0;
-
-  constructor(
-    private readonly target: RulesTarget,
-    private readonly lease: Lease,
-  ) {}
-
-  /** Restarts the time limit, after work with its own limit. */
-  renew(): void {
-    this.signal = AbortSignal.timeout(TARGET_MS);
-  }
-
-  /** @throws RulesTargetUnavailable, LeaseLost */
-  async read(): Promise<LiveRules> {
-    const live = await this.target.read(this.signal);
-    await this.lease.confirm();
-    return live;
-  }
-
-  /**
-   * Writes the rules. Repeats the write if another writer changed only other parts of the target, such as labels or other keys.
-   * @returns false: the live rules are no longer the planned ones
-   * @throws RulesTargetMoved if the last attempt found the target changed; RulesTargetUnavailable, LeaseLost
-   */
-  async replace(planned: LiveRules, next: NextRules): Promise<boolean> {
-    for (let live = planned; live.text === planned.text; live = await this.read()) {
-      this.writes += 1;
-      try {
-        await this.target.publish(next, live, this.signal);
-        return true;
-      } catch (error) {
-        if (!(error instanceof RulesTargetMoved) || this.writes === MAX_WRITES) throw error;
-      }
-    }
-    return false;
-  }
-}
-
-type Text = Pick<Candidate, 'text' | 'hash' | 'bytes' | 'findings'>;
-type Judges = Pick<RunPorts, 'history' | 'target'>;
+type CheckedVersion = Pick<Candidate, 'text' | 'hash' | 'bytes' | 'findings'>;
 
 /**
- * Adds findings to a run's texts: the engine failed on the text before, the text cannot be read, or the target cannot hold it beside the
- * live text.
+ * Adds findings to the versions that a run may publish: the engine failed on the text earlier, the text cannot be read, or a target has
+ * no room for the text beside the live text.
  */
 export async function withFindings(
-  { prepared, withdrawal, comparisons }: MadeTexts,
-  { live, latest, now }: Pick<Situation, 'live' | 'latest' | 'now'>,
-  judges: Judges,
-  ordered?: Restore,
-): Promise<Pick<Situation, 'candidate' | 'foundText' | 'withdrawal' | 'restoring'>> {
-  const restore = ordered ?? restoreInEffect(latest, now);
+  { prepared, withdrawal, comparisons }: Omit<RunResults, 'firstSteps'>,
+  { targets, latest, now }: Pick<Situation, 'targets' | 'latest' | 'now'>,
+  history: PublicationHistory,
+  orderedRestore?: Restore,
+): Promise<Pick<Situation, 'candidate' | 'foundText' | 'withdrawal' | 'restoration'>> {
+  const restore = orderedRestore ?? restoreInEffect(latest, now);
   return {
-    candidate: prepared && (await judgedText(prepared.candidate, live, judges, true)),
+    candidate: prepared && (await withTargetFindings(prepared.candidate, targets, history, true)),
     foundText: prepared?.foundText ?? null,
-    withdrawal: withdrawal && (await judgedText(withdrawal, live, judges, false)),
-    restoring: restore && {
-      ...{ restore, isOrdered: ordered !== undefined, comparisons },
-      text: await judgedRestore(restore, live, judges),
+    withdrawal: withdrawal && (await withTargetFindings(withdrawal, targets, history, false)),
+    restoration: restore && {
+      ...{ restore, isOrdered: orderedRestore !== undefined, comparisons },
+      olderVersion: await judgedRestore(restore, targets, history),
     },
   };
 }
 
-/** Adds findings to a text. The size of a live text is not checked. @param isProved whether the proof has read the text */
-async function judgedText<T extends Text>(
-  judged: T,
-  live: Pick<LiveRules, 'text'>,
-  { history, target }: Judges,
+async function withTargetFindings<T extends CheckedVersion>(
+  version: T,
+  targets: Situation['targets'],
+  history: PublicationHistory,
   isProved: boolean,
 ): Promise<T> {
-  const broken = (await history.isBroken(judged.hash)) ? [BROKEN_FINDING] : [];
-  const findings = [...judged.findings, ...broken];
-  if (judged.text === live.text || findings.some(({ code }) => code === 'too-large')) return { ...judged, findings };
-  const isReadable = isProved || readRules(judged.text).kind === 'read';
-  const further = isReadable ? capacityFindings(judged, live.text ?? '', target.limitBytes) : [UNREADABLE_FINDING];
-  return { ...judged, findings: [...findings, ...further] };
+  const brokenFindings = (await history.isBroken(version.hash)) ? [BROKEN_FINDING] : [];
+  const findings = [...version.findings, ...brokenFindings];
+  const otherTargets = targets.filter(({ text }) => text !== version.text);
+  if (otherTargets.length === 0 || findings.some(({ code }) => code === 'too-large')) return { ...version, findings };
+  if (!isProved && readRules(version.text ?? '').kind !== 'read')
+    return { ...version, findings: [...findings, UNREADABLE_FINDING] };
+  const perTarget = otherTargets.map(({ text, limitBytes }) => capacityFindings(version, text ?? '', limitBytes));
+  const worstFindings = perTarget.find((each) => each.some(isError)) ?? perTarget.find((each) => each.length > 0) ?? [];
+  return { ...version, findings: [...findings, ...worstFindings] };
 }
 
 async function judgedRestore(
   { version }: Restore,
-  live: Pick<LiveRules, 'text'>,
-  judges: Judges,
-): Promise<Restoring['text']> {
-  const former = await judges.history.find(version);
-  if (former === null) throw new Error(`publication ${version} does not exist`);
-  const { text, hash, rules, bytes } = former;
-  const unread = { text, hash, rules, bytes, findings: [] };
-  if (readRules(text).kind !== 'read') return { ...unread, findings: [UNREADABLE_FINDING] };
-  return judgedText(unread, live, judges, true);
+  targets: Situation['targets'],
+  history: PublicationHistory,
+): Promise<OlderVersion> {
+  const restoredPublication = await history.find(version);
+  if (restoredPublication === null) throw new Error(`publication ${version} does not exist`);
+  const { text, hash, rules, bytes, firstStepOf } = restoredPublication;
+  // Only a restore without rules (for OPA alone) needs the snapshot, which can have mebibytes.
+  const snapshot = targets.length > 0 ? '' : ((await history.accessSnapshot(version)) ?? '');
+  const restoredVersion = { text, hash, rules, bytes, snapshot, findings: [] };
+  const isReadable = targets.length > 0 ? text !== null && readRules(text).kind === 'read' : snapshot !== '';
+  if (!isReadable) return { ...restoredVersion, findings: [UNREADABLE_FINDING] };
+  if (firstStepOf !== null) return { ...restoredVersion, findings: [FIRST_STEP_FINDING] };
+  return withTargetFindings(restoredVersion, targets, history, true);
 }
 
 /** Refuses an unreadable text from the target: it was never proved, so it may give any access, and the engine may fail on it. */
 const UNREADABLE_FINDING: Finding = {
   code: 'rules-unreadable',
   severity: 'error',
-  message:
-    'the rules of the version that was found at the target cannot be read completely, so they are not published again',
+  message: 'the rules of that version cannot be read completely, so they are not published again',
 };
 
-/** Findings if a target cannot hold a text beside the former one. */
+/** Refuses to restore a first step (a transitional version), because its filters make statements fail. */
+const FIRST_STEP_FINDING: Finding = {
+  code: 'restore-of-step',
+  severity: 'error',
+  message: 'that version is a step towards the version after it; restore that one',
+};
+
 export function capacityFindings(
-  next: Pick<Text, 'text' | 'bytes'>,
-  former: string,
+  { text, bytes }: Pick<CheckedVersion, 'text' | 'bytes'>,
+  formerText: string,
   limitBytes: number | null,
 ): Finding[] {
   const sizes = {
-    next: next.bytes,
-    former: Buffer.byteLength(former),
-    nextCompressed: () => gzipSync(next.text).length,
-    formerCompressed: () => gzipSync(former).length,
+    nextBytes: bytes,
+    formerBytes: Buffer.byteLength(formerText),
+    compressedNextBytes: () => gzipSync(text ?? '').length,
+    compressedFormerBytes: () => gzipSync(formerText).length,
   };
   return checkCapacity(sizes, limitBytes);
 }

@@ -16,7 +16,7 @@ import { AclSyncService, RunReportsService } from './acl-sync.service.js';
 import { BackgroundRunsService, PublicationRetentionService } from './background-runs.service.js';
 import { CandidateService } from './candidate.service.js';
 import { PublicationHistory } from './domain/publication-history.js';
-import { RulesTarget } from './domain/rules-target.js';
+import { RulesTargets } from './domain/rules-target.js';
 import { RulesPreparer, SyncLock } from './domain/run-ports.js';
 import { EngineWatchService } from './engine-watch.service.js';
 import { HeartbeatService, type Probe, TargetProbe } from './heartbeat.service.js';
@@ -25,12 +25,12 @@ import { FileRulesTarget } from './infrastructure/file-rules-target.js';
 import { KubernetesApi } from './infrastructure/kubernetes-api.js';
 import { PostgresPublicationHistory } from './infrastructure/postgres-publication-history.js';
 import { PostgresSyncLock } from './infrastructure/postgres-sync-lock.js';
-import { SeparateAdmissionProof, SeparateRulesPreparer } from './infrastructure/preparation-process.js';
+import { SeparateAdmissionProof, SeparateRulesPreparer, KEPT_MS } from './infrastructure/preparation-process.js';
+import { OpaReportsStore } from './opa-reports.store.js';
 import { PreviewService } from './preview.service.js';
 import { PublicationsService } from './publications.service.js';
 import { PublishedRulesService, PublishedSizeForecast } from './published-rules.service.js';
 
-/** Claims the names of the service accounts in every process that publishes rules for them. */
 @Injectable()
 class ServiceAccountNames implements OnApplicationBootstrap {
   constructor(
@@ -40,7 +40,7 @@ class ServiceAccountNames implements OnApplicationBootstrap {
 
   /** Refuses to start if an account has the name of a service account, because its owner could act as that service on the engine. */
   async onApplicationBootstrap(): Promise<void> {
-    const [held] = await this.names.claimForEngine(this.settings.acl.serviceAccounts);
+    const [held] = await this.names.claimEngineNames(this.settings.acl.serviceAccounts);
     if (held === undefined) return;
     throw new Error(
       `ACL_SERVICE_ACCOUNTS names a service account that the ${held.holder === 'account' ? 'account' : 'engine principal'} ` +
@@ -59,25 +59,39 @@ const PROVIDERS: Provider[] = [
   RunReportsService,
   AclSyncMetrics,
   { provide: PublicationHistory, useClass: PostgresPublicationHistory },
-  { provide: RulesPreparer, useFactory: () => new SeparateRulesPreparer() },
-  { provide: RulesTarget, useFactory: rulesTarget, inject: [Settings, Timers, Log] },
-  { provide: AdmissionProof, useFactory: (log: Log) => new SeparateAdmissionProof(log), inject: [Log] },
+  {
+    provide: RulesPreparer,
+    useFactory: ({ acl: { opa } }: Settings) => new SeparateRulesPreparer(opa === null ? 0 : KEPT_MS),
+    inject: [Settings],
+  },
+  { provide: RulesTargets, useFactory: rulesTargets, inject: [Settings, Timers, Log] },
+  {
+    provide: AdmissionProof,
+    useFactory: (log: Log, { artefacts }: RulesTargets) => new SeparateAdmissionProof(log, artefacts),
+    inject: [Log, RulesTargets],
+  },
+  OpaReportsStore,
   { provide: PublishedRules, useClass: PublishedRulesService },
   { provide: SizeForecast, useClass: PublishedSizeForecast },
   { provide: SyncLock, useFactory: (url: DatabaseUrl) => new PostgresSyncLock(url), inject: [DatabaseUrl] },
 ];
 
 /**
- * The providers of a run, without schedules and watchers, so that neither the engine nor a signing key is needed. Global, because compiler,
- * proof, target and history implement ports of `grants`, which comes earlier in the order.
+ * The providers of a publishing run. Commands import only this module, because AclSyncModule needs an engine and a signing key.
+ * Global, because `grants` uses some of the providers.
  */
 @Global()
 @Module({ imports: [AuditModule, UsersModule, GrantStoresModule], providers: PROVIDERS, exports: PROVIDERS })
 export class PublishingModule {}
 
-function rulesTarget({ acl: { target, fileMode } }: Settings, timers: Timers, log: Log): RulesTarget {
-  if (target.kind === 'file') return new FileRulesTarget(target.directory, fileMode);
-  return new ConfigMapRulesTarget(new KubernetesApi(target, timers), target, log);
+function rulesTargets({ acl: { targets, fileMode, opa }, engine }: Settings, timers: Timers, log: Log): RulesTargets {
+  const adapters = targets.map((target) =>
+    target.kind === 'file'
+      ? new FileRulesTarget(target.directory, fileMode)
+      : new ConfigMapRulesTarget(new KubernetesApi(target, timers), target, log),
+  );
+  const isProbed = engine.origin !== null && opa === null && adapters.length === 1;
+  return new RulesTargets(adapters, opa !== null, opa?.isFirst === true ? 'opa' : adapters[0]?.key, isProbed);
 }
 
 type Four<T> = [T, T, T, T];
@@ -88,7 +102,7 @@ const heartbeat: Provider = {
   useFactory: (timers: Timers, log: Log, { engine, acl }: Settings, ...[reports, target, watch, runs]: Four<Probe>) =>
     new HeartbeatService(timers, log, [
       ...[reports, target],
-      ...(engine.origin === null ? [] : [watch]),
+      ...(engine.origin === null || acl.opa?.isFirst === true ? [] : [watch]),
       ...(acl.sync.enabled ? [runs] : []),
     ]),
 };
@@ -98,5 +112,6 @@ const heartbeat: Provider = {
   imports: [AuditModule, AuthModule, UsersModule, GrantStoresModule, QueryEngineModule, PublishingModule],
   controllers: [AclSyncController],
   providers: [BackgroundRunsService, EngineWatchService, heartbeat, PublicationRetentionService],
+  exports: [EngineWatchService],
 })
 export class AclSyncModule {}

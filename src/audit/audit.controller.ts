@@ -9,13 +9,13 @@ import { AUDIT_COLUMNS, AuditPage, AuditQuery, toAuditEventResponse, toAuditRow,
 import { AuditService } from './audit.service.js';
 import type { AuditFilter } from './domain/audit-event.js';
 
-const EVENTS = {
+const LIST_CONTENT = {
   'application/json': { schema: { $ref: getSchemaPath(AuditPage) } },
   'text/csv': {
     schema: {
       type: 'string',
       description:
-        'RFC 4180, with a header; details as JSON. An apostrophe stands before what a spreadsheet would take for a formula.',
+        'CSV (RFC 4180) with a header row; `details` holds JSON. A value that a spreadsheet would run as a formula gets a leading apostrophe.',
     },
   },
 };
@@ -27,19 +27,18 @@ const EVENTS = {
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
 
-  /** Newest first. */
   @OpenToTokens('admin.read')
   @ApiRoute('listAuditEvents', 'The audit trail, newest first')
   @Get()
-  @ApiOkResponse({ content: EVENTS })
+  @ApiOkResponse({ content: LIST_CONTENT })
   async list(@Query() query: AuditQuery): Promise<AuditPage | StreamableFile> {
     const filter = toFilter(query);
     if (query.format === undefined) return mapPage(await this.audit.page(filter, query), toAuditEventResponse);
-    const file = { type: CSV_TYPE, disposition: 'attachment; filename="audit.csv"' };
-    return new StreamableFile(Readable.from(this.lines(filter)), file);
+    const fileOptions = { type: CSV_TYPE, disposition: 'attachment; filename="audit.csv"' };
+    return new StreamableFile(Readable.from(this.csvLines(filter)), fileOptions);
   }
 
-  private async *lines(filter: AuditFilter): AsyncGenerator<string, void, undefined> {
+  private async *csvLines(filter: AuditFilter): AsyncGenerator<string, void, undefined> {
     yield csvLineForPeople(AUDIT_COLUMNS);
     for await (const events of this.audit.readAll(filter)) {
       yield events.map((event) => csvLineForPeople(toAuditRow(event))).join('');

@@ -10,17 +10,17 @@ import {
   ReferenceResponse,
 } from '../platform/http/api-fields.js';
 import { BigPageQuery, SearchText } from '../platform/http/page.dto.js';
-import { absentOr, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/http/validation.js';
+import { optionalRule, FieldRule, momentProblem, WITHOUT_NUL } from '../platform/http/validation.js';
 import {
   AUDIT_EVENTS,
-  AUDIT_SUBJECTS,
+  AUDIT_SUBJECT_TYPES,
   type AuditEvent,
   type AuditEventName,
   type AuditFilter,
   type AuditSubjectType,
 } from './domain/audit-event.js';
 
-const SUBJECT = new RegExp(`^(${AUDIT_SUBJECTS.join('|')}):([^\\0]{1,512})$`, 's');
+const SUBJECT_PATTERN = new RegExp(`^(${AUDIT_SUBJECT_TYPES.join('|')}):([^\\0]{1,512})$`, 's');
 
 export class AuditQuery extends BigPageQuery {
   @ApiPropertyOptional({ enum: AUDIT_EVENTS })
@@ -32,22 +32,22 @@ export class AuditQuery extends BigPageQuery {
     type: String,
     minLength: 1,
     maxLength: 128,
-    description: 'The actor or the subject: the id of an account, or its name in any case.',
+    description: 'Account that is the actor or the subject of the event: its id, or its name in any case.',
   })
-  @FieldRule(absentOr(principalNameProblem))
+  @FieldRule(optionalRule(principalNameProblem))
   user?: string;
 
   @ApiPropertyOptional({
     type: String,
-    pattern: `^(${AUDIT_SUBJECTS.join('|')}):[^\\u0000]{1,512}$`,
+    pattern: `^(${AUDIT_SUBJECT_TYPES.join('|')}):[^\\u0000]{1,512}$`,
     example: 'group:3',
-    description: 'The type and the id of the subject, as events show them.',
+    description: 'Subject of the event, as TYPE:ID.',
   })
   @IsOptional()
-  @Matches(SUBJECT, { message: `must be ${AUDIT_SUBJECTS.join(', ')}, with an id: group:3` })
+  @Matches(SUBJECT_PATTERN, { message: `must be ${AUDIT_SUBJECT_TYPES.join(', ')}, with an id: group:3` })
   subject?: string;
 
-  @SearchText('Part of the words of an event, its actor, its subject or its details, in any case.')
+  @SearchText('Text to find in the event name, the actor, the subject or the details, in any case.')
   q?: string;
 
   @ApiPropertyOptional({
@@ -55,7 +55,7 @@ export class AuditQuery extends BigPageQuery {
     minLength: 1,
     maxLength: 128,
     pattern: WITHOUT_NUL,
-    description: 'The events of one request, by its id.',
+    description: 'Id of the request that caused the events.',
   })
   @IsOptional()
   @Matches(/^[^\0]{1,128}$/, { message: 'must be the id of a request' })
@@ -64,18 +64,18 @@ export class AuditQuery extends BigPageQuery {
   @ApiPropertyOptional({
     enum: ['csv'],
     description:
-      'All events at once, whatever `limit` says: a download, for links, which have no Accept header of their own.',
+      'Downloads all matching events as CSV and ignores `limit`. Meant for links, which cannot set an Accept header.',
   })
   @IsOptional()
   @IsIn(['csv'], { message: 'must be csv' })
   format?: 'csv';
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'Inclusive.' })
-  @FieldRule(absentOr(momentProblem))
+  @ApiPropertyOptional({ format: 'date-time', description: 'Earliest time, inclusive.' })
+  @FieldRule(optionalRule(momentProblem))
   from?: string;
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'Exclusive.' })
-  @FieldRule(absentOr(momentProblem))
+  @ApiPropertyOptional({ format: 'date-time', description: 'Latest time, exclusive.' })
+  @FieldRule(optionalRule(momentProblem))
   to?: string;
 }
 
@@ -85,11 +85,12 @@ class AuditTokenResponse {
 }
 
 class AuditActorResponse extends ReferenceResponse {
-  @ApiNullable(AuditTokenResponse, 'The API token; null: a session, or a sign-in.') token!: AuditTokenResponse | null;
+  @ApiNullable(AuditTokenResponse, 'The API token used; null: a session or a sign-in.')
+  token!: AuditTokenResponse | null;
 }
 
 class AuditSubjectResponse {
-  @ApiProperty({ enum: AUDIT_SUBJECTS }) type!: AuditSubjectType;
+  @ApiProperty({ enum: AUDIT_SUBJECT_TYPES }) type!: AuditSubjectType;
   @ApiProperty() id!: string;
   @ApiProperty(NULLABLE_TEXT) name!: string | null;
 }
@@ -101,7 +102,7 @@ export class AuditEventResponse {
   @ApiNullable(AuditActorResponse, 'Null: no user was signed in.') actor!: AuditActorResponse | null;
   @ApiNullable(AuditSubjectResponse) subject!: AuditSubjectResponse | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Of the client; null: no request caused it.' })
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'IP address of the client; null: no request caused the event.' })
   address!: string | null;
 
   @ApiProperty(NULLABLE_TEXT) request_id!: string | null;
@@ -110,9 +111,9 @@ export class AuditEventResponse {
 
 export class AuditPage extends PageResponse(AuditEventResponse) {}
 
-/** Reads a user of digits only as an id. The store then also finds a username of the same digits. */
+/** The filter of a query. A `user` that consists of up to nine digits is an account's id. */
 export function toFilter({ event, user, subject, q: text, request_id: requestId, from, to }: AuditQuery): AuditFilter {
-  const [, type = '', id = ''] = SUBJECT.exec(subject ?? '') ?? [];
+  const [, type = '', id = ''] = SUBJECT_PATTERN.exec(subject ?? '') ?? [];
   return {
     ...{ event, text, requestId },
     user: /^[1-9][0-9]{0,8}$/.test(user ?? '') ? Number(user) : user,
@@ -143,17 +144,16 @@ export function toAuditEventResponse({
   };
 }
 
-/** The columns of the trail as CSV. */
 export const AUDIT_COLUMNS = [
   ...['id', 'at', 'event', 'actor_id', 'actor_name', 'token_id', 'token_name'],
   ...['subject_type', 'subject_id', 'subject_name', 'address', 'request_id', 'details'],
 ];
 
 /** An event as a row of the CSV, in the order of `AUDIT_COLUMNS`. */
-export function toAuditRow(of: AuditEvent): unknown[] {
-  const { id, at, event, actor, subject, address, request_id: request, details } = toAuditEventResponse(of);
+export function toAuditRow(auditEvent: AuditEvent): unknown[] {
+  const { id, at, event, actor, subject, address, request_id: requestId, details } = toAuditEventResponse(auditEvent);
   return [
     ...[id, at, event, actor?.id ?? null, actor?.name ?? null, actor?.token?.id ?? null, actor?.token?.name ?? null],
-    ...[subject?.type ?? null, subject?.id ?? null, subject?.name ?? null, address, request, details],
+    ...[subject?.type ?? null, subject?.id ?? null, subject?.name ?? null, address, requestId, details],
   ];
 }

@@ -4,17 +4,17 @@ import { Clock } from '../kernel/clock.js';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { Log } from '../platform/log/log.js';
 import { Settings } from '../platform/settings/settings.js';
+import { AuditStore } from './audit.store.js';
 import {
   type AuditEntry,
   type AuditEvent,
   type AuditEventName,
   type AuditFilter,
-  AuditStore,
   type TrailPosition,
 } from './domain/audit-event.js';
 
-/** Events that are held in memory for one reader of the whole trail. */
-const AT_ONCE = 1000;
+/** Events per query of `readAll`. */
+const EVENTS_PER_QUERY = 1000;
 
 @Injectable()
 export class AuditService {
@@ -39,21 +39,21 @@ export class AuditService {
   @Cron('17 3 * * *', { name: 'audit-retention', waitForCompletion: true })
   async removeExpired(): Promise<void> {
     const { retentionDays } = this.settings.audit;
-    const removed = await this.store.removeExpired(retentionDays);
-    this.log.info('removed past audit events', { removed, retention_days: retentionDays });
+    const removedCount = await this.store.removeExpired(retentionDays);
+    this.log.info('removed past audit events', { removed: removedCount, retention_days: retentionDays });
   }
 
-  /** The present end of the trail: data read after this call includes every change that `since` does not return. */
-  position(): Promise<TrailPosition> {
-    return this.store.position();
+  /** The current end of the trail. Data that is read after this call lacks only changes whose events come after this position. */
+  endPosition(): Promise<TrailPosition> {
+    return this.store.endPosition();
   }
 
-  /** All events of these kinds from a position on, the oldest first. */
+  /** All events with these names from a position on, the oldest first. */
   eventsSince(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]> {
     return this.store.eventsSince(events, from);
   }
 
-  /** When an event of this kind was last recorded; null: never, or more than AUDIT_RETENTION_DAYS ago. */
+  /** When the event was last recorded; null: never, or more than AUDIT_RETENTION_DAYS ago. */
   async lastTimeOf(event: AuditEventName): Promise<Date | null> {
     const [last] = await this.store.page({ event }, null, 1);
     return last?.at ?? null;
@@ -67,10 +67,10 @@ export class AuditService {
   /** All events, the newest first, read from the database as the caller consumes them. */
   async *readAll(filter: AuditFilter): AsyncGenerator<AuditEvent[], void, undefined> {
     for (let after: number | null = null; ;) {
-      const events: AuditEvent[] = await this.store.page(filter, after, AT_ONCE);
+      const events: AuditEvent[] = await this.store.page(filter, after, EVENTS_PER_QUERY);
       if (events.length > 0) yield events;
       after = events.at(-1)?.id ?? null;
-      if (events.length < AT_ONCE) return;
+      if (events.length < EVENTS_PER_QUERY) return;
     }
   }
 }

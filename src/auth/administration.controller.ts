@@ -20,10 +20,10 @@ import { BigPageQuery, PageQuery, SearchText } from '../platform/http/page.dto.j
 import { RowIdPipe } from '../platform/http/parameters.js';
 import {
   AdministrationService,
-  changeAsksForProof,
-  type MadeAccount,
-  nameTaken,
-  newAccountAsksForProof,
+  changeRequiresProof,
+  type CreatedAccount,
+  nameTakenRefusal,
+  creationRequiresProof,
 } from './administration.service.js';
 import { OneTimePasswordResponse, SessionPage, toSessionResponse } from './auth.dto.js';
 import { PasswordsService } from './passwords.service.js';
@@ -41,26 +41,25 @@ import {
   PageResponse,
   TEXTS,
 } from '../platform/http/api-fields.js';
-import { absentOr, FieldRule, ofText, TextRule } from '../platform/http/validation.js';
+import { optionalRule, FieldRule, ruleForText, TextRule } from '../platform/http/validation.js';
 import {
   type Account,
-  type AccountEdit,
   accountNameProblem,
   emailProblem,
   type Role,
   ROLES,
   type Source,
-  SOURCES,
-  type UsedAccount,
+  ACCOUNT_SOURCES,
+  type AccountDetails,
 } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 
-const ONE_ROLE = { message: `must be one of ${ROLES.join(', ')}` };
+const ROLE_MESSAGE = { message: `must be one of ${ROLES.join(', ')}` };
 
-const USERNAME = {
+const USERNAME_PROPERTY = {
   ...NAME,
   description:
-    'As the engine sees it: NFC, without control, format or unassigned characters, without blanks at its ends; does not begin with service-account-. Unique in any case.',
+    'User name on the engine: in Unicode form NFC, without control, format or unassigned characters, without blanks at its ends, not beginning with service-account-. Unique without regard to case.',
 };
 
 class UserQuery extends PageQuery {
@@ -69,7 +68,7 @@ class UserQuery extends PageQuery {
 
   @ApiPropertyOptional({ enum: ROLES })
   @IsOptional()
-  @IsIn(ROLES, ONE_ROLE)
+  @IsIn(ROLES, ROLE_MESSAGE)
   role?: Role;
 
   @ApiPropertyOptional({ type: Boolean })
@@ -78,27 +77,29 @@ class UserQuery extends PageQuery {
   @IsBoolean({ message: 'must be true or false' })
   is_active?: boolean;
 
-  @ApiPropertyOptional({ enum: SOURCES, description: 'How the account came to be.' })
+  @ApiPropertyOptional({ enum: ACCOUNT_SOURCES, description: 'How the account came to be.' })
   @IsOptional()
-  @IsIn(SOURCES, { message: `must be one of ${SOURCES.join(', ')}` })
+  @IsIn(ACCOUNT_SOURCES, { message: `must be one of ${ACCOUNT_SOURCES.join(', ')}` })
   source?: Source;
 }
 
 class NewUserDto {
-  @ApiProperty(USERNAME)
+  @ApiProperty(USERNAME_PROPERTY)
   @TextRule(accountNameProblem)
   username!: string;
 
   @ApiPropertyOptional({ format: 'email', maxLength: 254 })
-  @FieldRule(absentOr(ofText(emailProblem)))
+  @FieldRule(optionalRule(ruleForText(emailProblem)))
   email?: string;
 
   @ApiPropertyOptional({ enum: ROLES, default: 'user' })
   @ValidateIf(({ role }: NewUserDto) => role !== undefined)
-  @IsIn(ROLES, ONE_ROLE)
+  @IsIn(ROLES, ROLE_MESSAGE)
   role?: Role;
 
-  @ApiPropertyOptional({ description: 'Answer a one-time password, with which the account signs in and sets its own.' })
+  @ApiPropertyOptional({
+    description: 'Whether to return a one-time password, which the user replaces after signing in.',
+  })
   @ValidateIf(({ one_time_password }: NewUserDto) => one_time_password !== undefined)
   @IsBoolean({ message: 'must be true or false' })
   one_time_password?: boolean;
@@ -112,15 +113,17 @@ class UserChangeDto {
 
   @ApiPropertyOptional({ enum: ROLES })
   @ValidateIf(({ role }: UserChangeDto) => role !== undefined)
-  @IsIn(ROLES, ONE_ROLE)
+  @IsIn(ROLES, ROLE_MESSAGE)
   role?: Role;
 
-  @ApiPropertyOptional({ ...USERNAME, description: `${USERNAME.description} Only of an account without a password.` })
-  @FieldRule(absentOr(ofText(accountNameProblem)))
+  @ApiPropertyOptional({
+    ...USERNAME_PROPERTY,
+    description: `${USERNAME_PROPERTY.description} An account with a password keeps its name.`,
+  })
+  @FieldRule(optionalRule(ruleForText(accountNameProblem)))
   username?: string;
 }
 
-/** An account as administrators see it. */
 class AccountResponse {
   @ApiProperty({ ...INTEGER, example: 12 }) id!: number;
   @ApiProperty({ example: 'alice' }) username!: string;
@@ -128,40 +131,39 @@ class AccountResponse {
   @ApiProperty({ enum: ROLES }) role!: Role;
   @ApiProperty() is_active!: boolean;
   @ApiProperty({ ...MOMENT, example: '2026-11-20T12:00:00.000Z' }) created_at!: string;
-  @ApiProperty({ enum: SOURCES, description: 'How the account came to be.' }) source!: Source;
-  @ApiProperty({ description: 'Without one, the account cannot sign in by a password, and can be renamed.' })
+  @ApiProperty({ enum: ACCOUNT_SOURCES, description: 'How the account came to be.' }) source!: Source;
+  @ApiProperty({ description: 'An account without a password cannot sign in by password, and can be renamed.' })
   has_password!: boolean;
-  @ApiField(TEXTS, 'Such as that no SQL can be run under the name.') warnings!: string[];
+  @ApiField(TEXTS, 'Problems of the account, for example that no SQL can be run under its name.') warnings!: string[];
 }
 
-/** An account as administrators see it, with its groups, last sign-in and former names. */
-class UsedAccountResponse extends AccountResponse {
-  @ApiField(TEXTS, 'The first three groups that it is in, by name.') groups!: string[];
-  @ApiField(INTEGER, 'Of all of them.') group_count!: number;
+class AccountDetailsResponse extends AccountResponse {
+  @ApiField(TEXTS, 'The first three groups of the account, in alphabetical order.') groups!: string[];
+  @ApiField(INTEGER, 'Number of all groups of the account.') group_count!: number;
 
-  @ApiField(NULLABLE_MOMENT, 'By the audit trail; null: never, or longer ago than the trail is kept.')
+  @ApiField(NULLABLE_MOMENT, 'Last sign-in in the audit trail; null if there is none within its retention time.')
   last_sign_in_at!: string | null;
 
-  @ApiField(TEXTS, 'Names that it was renamed away from: nobody else can have them until they are freed.')
+  @ApiField(TEXTS, 'Former names of the account. No other account can have them until an administrator frees them.')
   former_names!: string[];
 }
 
-class UserPage extends PageResponse(UsedAccountResponse) {
-  @ApiField(INTEGER, 'Accounts of all pages.') total!: number;
+class UserPage extends PageResponse(AccountDetailsResponse) {
+  @ApiField(INTEGER, 'Number of accounts on all pages.') total!: number;
 }
 
 class NewUserResponse extends AccountResponse {
-  @ApiField(NULLABLE_TEXT, 'Shown here and never again. It opens nothing but POST /api/auth/password.')
+  @ApiField(NULLABLE_TEXT, 'Shown once. Signing in with it opens only the change of password, `me` and logout.')
   one_time_password!: string | null;
 
-  @ApiField(NULLABLE_MOMENT, 'Until when the one-time password can be used to sign in.')
+  @ApiField(NULLABLE_MOMENT, 'End of the time in which the one-time password can be used to sign in.')
   one_time_password_expires_at!: string | null;
 }
 
-function toUsedAccountResponse(account: UsedAccount): UsedAccountResponse {
+function toAccountDetailsResponse(account: AccountDetails): AccountDetailsResponse {
   const { groups, groupCount, lastSignInAt, formerNames } = account;
-  const use = { groups: [...groups], group_count: groupCount, last_sign_in_at: lastSignInAt?.toISOString() ?? null };
-  return { ...toAccountResponse(account), ...use, former_names: [...formerNames] };
+  const fields = { ...toAccountResponse(account), groups: [...groups], group_count: groupCount };
+  return { ...fields, last_sign_in_at: lastSignInAt?.toISOString() ?? null, former_names: [...formerNames] };
 }
 
 function toAccountResponse(account: Account) {
@@ -170,22 +172,14 @@ function toAccountResponse(account: Account) {
   return { ...fields, source, has_password: hasPassword, warnings: [headerNameWarning(username) ?? []].flat() };
 }
 
-function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: MadeAccount): NewUserResponse {
+function toNewUserResponse({ account, isEmailTaken, oneTimePassword }: CreatedAccount): NewUserResponse {
   const fields = toAccountResponse(account);
-  const withoutEmail = isEmailTaken ? ['Another account has the e-mail address: it is not stored.'] : [];
+  const emailWarnings = isEmailTaken ? ['Another account has the e-mail address: it is not stored.'] : [];
   return {
     ...fields,
     one_time_password: oneTimePassword,
-    one_time_password_expires_at: account.oneTimeUntil?.toISOString() ?? null,
-    warnings: [...withoutEmail, ...fields.warnings],
-  };
-}
-
-function toChange({ is_active, role, username }: UserChangeDto): AccountEdit {
-  return {
-    ...(is_active === undefined ? {} : { isActive: is_active }),
-    ...(role === undefined ? {} : { role }),
-    ...(username === undefined ? {} : { username }),
+    one_time_password_expires_at: account.passwordExpiresAt?.toISOString() ?? null,
+    warnings: [...emailWarnings, ...fields.warnings],
   };
 }
 
@@ -206,13 +200,13 @@ export class AdministrationController {
   @Answers(UserPage)
   async list(@Query() { q, role, is_active, source, limit, after }: UserQuery): Promise<UserPage> {
     const filter = { text: q, role, isActive: is_active, source };
-    const page = pageOf(await this.accounts.page(filter, after, limit + 1), limit, ({ id }) => id);
-    return { ...mapPage(page, toUsedAccountResponse), total: await this.accounts.count(filter) };
+    const page = pageOf(await this.accounts.findPage(filter, after, limit + 1), limit, ({ id }) => id);
+    return { ...mapPage(page, toAccountDetailsResponse), total: await this.accounts.count(filter) };
   }
 
   @ApiRoute(
     'createUser',
-    'Make an account without a password, or with a one-time password',
+    'Create an account without a password, or with a one-time password',
     'username_taken',
     'busy',
     'guarantee_broken',
@@ -224,23 +218,23 @@ export class AdministrationController {
   async create(
     @Body() { username, email, role = 'user', one_time_password }: NewUserDto,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewUserResponse> {
-    const asked = { username, email: email ?? null, role, withOneTimePassword: one_time_password === true };
-    if (newAccountAsksForProof(asked)) this.sessions.requireRecentProof(user);
-    const made = await this.administration.create(asked, by, client);
-    void reply.header('Location', `/api/admin/users/${made.account.id}`);
-    return toNewUserResponse(made);
+    const newUser = { username, email: email ?? null, role, withOneTimePassword: one_time_password === true };
+    if (creationRequiresProof(newUser)) this.sessions.requireRecentProof(user);
+    const createdAccount = await this.administration.create(newUser, context, client);
+    void reply.header('Location', `/api/admin/users/${createdAccount.account.id}`);
+    return toNewUserResponse(createdAccount);
   }
 
   @OpenToTokens('admin.read')
   @ApiRoute('getUser', 'One account')
   @Get(':id')
-  @Answers(UsedAccountResponse)
-  async find(@Param('id', RowIdPipe) id: number): Promise<UsedAccountResponse> {
-    return toUsedAccountResponse(orNotFound(await this.accounts.findUsed(id)));
+  @Answers(AccountDetailsResponse)
+  async find(@Param('id', RowIdPipe) id: number): Promise<AccountDetailsResponse> {
+    return toAccountDetailsResponse(orNotFound(await this.accounts.findDetails(id)));
   }
 
   @ApiRoute(
@@ -259,13 +253,14 @@ export class AdministrationController {
   @Answers(AccountResponse)
   async change(
     @Param('id', RowIdPipe) id: number,
-    @Body() body: UserChangeDto,
+    @Body() { is_active, role, username }: UserChangeDto,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<AccountResponse> {
-    const [asked, before] = [toChange(body), orNotFound(await this.accounts.findUsed(id))];
-    if (changeAsksForProof(asked, before)) this.sessions.requireRecentProof(user);
-    const outcome = await this.administration.change(id, asked, by);
+    const accountEdit = { isActive: is_active, role, username };
+    const currentAccount = orNotFound(await this.accounts.findDetails(id));
+    if (changeRequiresProof(accountEdit, currentAccount)) this.sessions.requireRecentProof(user);
+    const outcome = await this.administration.change(id, accountEdit, context);
     switch (outcome.kind) {
       case 'changed':
         return toAccountResponse(outcome.account);
@@ -278,7 +273,7 @@ export class AdministrationController {
           detail: 'An account with a password keeps the name it signs in by.',
         });
       case 'name-taken':
-        throw nameTaken(body.username ?? '', outcome);
+        throw nameTakenRefusal(username ?? '', outcome);
     }
   }
 
@@ -300,16 +295,16 @@ export class AdministrationController {
   endSession(
     @Param('id', RowIdPipe) id: number,
     @Param('session') session: string,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    return this.sessions.end(id, session, by);
+    return this.sessions.end(id, session, context);
   }
 
   @ApiRoute('endUserSessions', 'End all sessions of an account')
   @Delete(':id/sessions')
   @NoContent()
-  async endSessions(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    await this.sessions.endSessions('sessions_ended', orNotFound(await this.accounts.find(id)), by);
+  async endSessions(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() context: AuditContext): Promise<void> {
+    await this.sessions.endSessions('sessions_ended', orNotFound(await this.accounts.find(id)), context);
   }
 
   @ApiRoute(
@@ -326,7 +321,7 @@ export class AdministrationController {
     @CurrentClient() client: Client,
   ): Promise<OneTimePasswordResponse> {
     this.sessions.requireRecentProof(user);
-    const { password, until, revokedTokens } = await this.passwords.setOneTimePassword(id, user, client);
-    return { one_time_password: password, expires_at: until.toISOString(), revoked_tokens: revokedTokens };
+    const { password, expiresAt, revokedTokens } = await this.passwords.setOneTimePassword(id, user, client);
+    return { one_time_password: password, expires_at: expiresAt.toISOString(), revoked_tokens: revokedTokens };
   }
 }

@@ -1,4 +1,4 @@
-import { changeAsksForProof, newAccountAsksForProof } from './administration.service.js';
+import { changeRequiresProof, creationRequiresProof } from './administration.service.js';
 
 describe('a recent proof', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('a recent proof', () => {
     ['deactivating', { isActive: false }, 'user', false],
     ['activating', { isActive: true, role: 'user' }, 'user', false],
   ] as const)('for %s', (_, change, role, asks) => {
-    expect(changeAsksForProof(change, { role })).toBe(asks);
+    expect(changeRequiresProof(change, { role })).toBe(asks);
   });
 
   it.each([
@@ -20,6 +20,6 @@ describe('a recent proof', () => {
     ['user', true, true],
     ['user', false, false],
   ] as const)('for a new account with the role %s, and a one-time password: %s', (role, withOneTimePassword, asks) => {
-    expect(newAccountAsksForProof({ role, withOneTimePassword })).toBe(asks);
+    expect(creationRequiresProof({ role, withOneTimePassword })).toBe(asks);
   });
 });

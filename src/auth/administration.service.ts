@@ -8,7 +8,7 @@ import { AdministratorsService } from '../users/administrators.service.js';
 import type { Client } from '../platform/http/access.js';
 import {
   type Account,
-  type AccountChange,
+  type AccountChangeOutcome,
   type AccountEdit,
   holderText,
   type NameHolder,
@@ -18,7 +18,6 @@ import { UserStore } from '../users/user.store.js';
 import { PasswordsService } from './passwords.service.js';
 import { SessionsService } from './sessions.service.js';
 
-/** An administrator's request for a new account. */
 export interface NewUser {
   username: string;
   email: string | null;
@@ -26,14 +25,14 @@ export interface NewUser {
   withOneTimePassword: boolean;
 }
 
-export interface MadeAccount {
+export interface CreatedAccount {
   account: Account;
   isEmailTaken: boolean;
-  /** Shown once, and not stored. */
+  /** A password to show once, because only its hash is stored; null: the account was created without a password. */
   oneTimePassword: string | null;
 }
 
-/** Administration of accounts: with the audit trail the only exception from per-user isolation. */
+/** Administration of accounts. Only this service and the audit trail show data of other users. */
 @Injectable()
 export class AdministrationService {
   constructor(
@@ -41,98 +40,96 @@ export class AdministrationService {
     private readonly sessions: SessionsService,
     private readonly passwords: PasswordsService,
     private readonly administrators: AdministratorsService,
-    private readonly changes: AccessChangesService,
+    private readonly accessChanges: AccessChangesService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
   ) {}
 
-  /** Creates an account without a password or with a one-time one, also while registration is closed. @throws Refused `username_taken`, `busy`, `guarantee_broken` */
+  /** Creates an account without a password or with a one-time password, even while registration is disabled. @throws Refused `username_taken`, `busy`, `guarantee_broken` */
   async create(
     { username, email, role, withOneTimePassword }: NewUser,
-    by: AuditContext,
+    context: AuditContext,
     client: Client,
-  ): Promise<MadeAccount> {
-    const oneTime = withOneTimePassword ? await this.passwords.makeOneTimePassword(client) : null;
+  ): Promise<CreatedAccount> {
+    const oneTimePassword = withOneTimePassword ? await this.passwords.makeOneTimePassword(client) : null;
     return this.transaction.run(async () => {
-      const asked = { username, email, role, source: 'local', password: oneTime?.stored ?? null } as const;
-      const [outcome] = await this.accounts.create([asked]);
-      if (outcome === undefined) throw new Error('an account without an outcome');
-      if (outcome.kind !== 'created') throw nameTaken(username, outcome);
+      const storedPassword = oneTimePassword?.storedPassword ?? null;
+      const [outcome] = await this.accounts.create([{ username, email, role, source: 'local', storedPassword }]);
+      if (outcome === undefined) throw new Error('the store returned no outcome for the account');
+      if (outcome.kind !== 'created') throw nameTakenRefusal(username, outcome);
       const { account, isEmailTaken } = outcome;
       const details = { source: account.source, role, one_time_password: withOneTimePassword };
-      await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
-      // It is one of everyone.
-      await this.changes.judge();
-      return { account, isEmailTaken, oneTimePassword: oneTime?.password ?? null };
+      await this.audit.record({ event: 'account_created', ...context, subject: userSubject(account), details });
+      // The new account gets the access that everyone has, which can break a guarantee.
+      await this.accessChanges.check();
+      return { account, isEmailTaken, oneTimePassword: oneTimePassword?.password ?? null };
     });
   }
 
   /**
-   * Changes an account. A deactivation ends its sessions and API tokens, which an activation does not restore.
-   * @param more further details of the audit events
-   * @throws Refused `managed_elsewhere` if the change would take a role that the identity provider's group gives; `guarantee_broken`
+   * Changes an account. A deactivation ends the account's sessions and API tokens; a later activation does not restore them.
+   * @param extraDetails details to add to the audit events
+   * @throws Refused `managed_elsewhere` if the role comes from the identity provider's group; `guarantee_broken`
    */
   async change(
     id: number,
     change: AccountEdit,
-    by: AuditContext,
-    more: Record<string, string> = {},
-  ): Promise<AccountChange> {
-    const done = await this.transaction.run(async () => {
+    context: AuditContext,
+    extraDetails: Record<string, string> = {},
+  ): Promise<AccountChangeOutcome> {
+    const changeOutcome = await this.transaction.run(async () => {
       if (change.role === 'user' && (await this.administrators.isMember(id))) {
         const detail = 'An administrator by a group of the identity provider: take the person out of it there.';
         throw new Refused('managed_elsewhere', { detail });
       }
       const outcome = await this.accounts.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
-      const { before, account } = outcome;
-      if (before.isActive && !account.isActive) await this.sessions.endAllOf(id, null);
+      const { oldAccount, account } = outcome;
+      if (oldAccount.isActive && !account.isActive) await this.sessions.endAllOf(id, null);
       for (const [event, details] of eventsOf(outcome)) {
-        await this.audit.record({ event, ...by, subject: userSubject(account), details: { ...details, ...more } });
+        const subject = userSubject(account);
+        await this.audit.record({ event, ...context, subject, details: { ...details, ...extraDetails } });
       }
-      const mayGive = (account.isActive && !before.isActive) || before.username !== account.username;
-      // Guarantees do not refuse a push by SCIM: the next publication is judged instead.
-      if (mayGive && change.by !== 'scim') await this.changes.judge();
+      const mayGiveAccess = (account.isActive && !oldAccount.isActive) || oldAccount.username !== account.username;
+      // A push by SCIM is never refused because of a guarantee; the next publication checks guarantees instead.
+      if (mayGiveAccess && change.changedBy !== 'scim') await this.accessChanges.check();
       return outcome;
     });
-    // The rules must be published without the deactivated account or the former name.
-    if (done.kind === 'changed') this.changes.announce();
-    return done;
+    // Announces the change, so that rules without the deactivated account or the former name are published soon.
+    if (changeOutcome.kind === 'changed') this.accessChanges.announce();
+    return changeOutcome;
   }
 }
 
-/** Whether a change requires a recent proof: it concerns an administrator, or a new name may give another person the account. */
-export function changeAsksForProof({ role, username }: AccountEdit, before: Pick<Account, 'role'>): boolean {
-  return role === 'admin' || before.role === 'admin' || username !== undefined;
+/** Whether a change requires a recent authentication: for administrators, and for renames, which may hand the account to another person. */
+export function changeRequiresProof({ role, username }: AccountEdit, account: Pick<Account, 'role'>): boolean {
+  return role === 'admin' || account.role === 'admin' || username !== undefined;
 }
 
-/** Whether creating an account requires a recent proof: it is an administrator's, or gets a password. */
-export function newAccountAsksForProof({
-  role,
-  withOneTimePassword,
-}: Pick<NewUser, 'role' | 'withOneTimePassword'>): boolean {
-  return role === 'admin' || withOneTimePassword;
+/** Whether creating an account requires a recent authentication: if it gets a password or the administrator's role. */
+export function creationRequiresProof(newUser: Pick<NewUser, 'role' | 'withOneTimePassword'>): boolean {
+  return newUser.role === 'admin' || newUser.withOneTimePassword;
 }
 
-export function nameTaken(asked: string, taken: { holder: NameHolder } | { account: Account }): Refused {
-  const holder: NameHolder = 'holder' in taken ? taken.holder : { name: asked, holder: 'account' };
-  return new Refused('username_taken', { detail: `${asked} ${holderText(holder, asked)}.` });
+export function nameTakenRefusal(name: string, outcome: { holder: NameHolder } | { account: Account }): Refused {
+  const holder: NameHolder = 'holder' in outcome ? outcome.holder : { name, holder: 'account' };
+  return new Refused('username_taken', { detail: `${name} ${holderText(holder, name)}.` });
 }
 
 function eventsOf({
-  before,
+  oldAccount,
   account,
-  takenFrom,
-}: AccountChange & { kind: 'changed' }): [AuditEventName, Record<string, string>][] {
+  formerDeactivator,
+}: AccountChangeOutcome & { kind: 'changed' }): [AuditEventName, Record<string, string>][] {
   const events: [AuditEventName, Record<string, string>][] = [];
-  if (before.username !== account.username) {
-    events.push(['account_renamed', { from: before.username, to: account.username }]);
+  if (oldAccount.username !== account.username) {
+    events.push(['account_renamed', { from: oldAccount.username, to: account.username }]);
   }
-  if (before.role !== account.role) events.push(['role_changed', { from: before.role, to: account.role }]);
-  if (before.isActive !== account.isActive) {
+  if (oldAccount.role !== account.role) events.push(['role_changed', { from: oldAccount.role, to: account.role }]);
+  if (oldAccount.isActive !== account.isActive) {
     events.push([account.isActive ? 'account_activated' : 'account_deactivated', {}]);
   }
-  // The account was inactive before, but from now on only an administrator can activate it.
-  if (takenFrom !== null) events.push(['account_deactivated', { taken_from: takenFrom }]);
+  // An administrator took over a deactivation by another source: from now on only an administrator can activate the account.
+  if (formerDeactivator !== null) events.push(['account_deactivated', { taken_from: formerDeactivator }]);
   return events;
 }

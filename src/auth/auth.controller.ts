@@ -52,7 +52,7 @@ export class AuthController {
   @Public()
   @ApiRoute(
     'register',
-    'Make an account',
+    'Create an account',
     'username_taken',
     'email_taken',
     'registration_closed',
@@ -99,7 +99,7 @@ export class AuthController {
 
   @BeforePasswordChange()
   @OpenToTokens(...TOKEN_SCOPES)
-  @ApiRoute('getOwnAccount', 'The own account')
+  @ApiRoute('getOwnAccount', 'The account of the signed-in user')
   @Get('me')
   @ApiBearerAuth('access-token')
   @Answers(UserResponse)
@@ -122,27 +122,27 @@ export class OwnAccountController {
   @ApiRoute('logout', 'End this session')
   @Post('logout')
   @NoContent()
-  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the identity provider, where it goes on.' })
+  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the provider, where the user is still signed in.' })
   async logout(
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignOutResponse | undefined> {
-    const url = await this.sessions.logout(user, client);
-    if (url === null) return undefined;
+    const signOutUrl = await this.sessions.logout(user, client);
+    if (signOutUrl === null) return undefined;
     void reply.status(200);
-    return { sign_out_url: url };
+    return { sign_out_url: signOutUrl };
   }
 
   @BeforePasswordChange()
-  @ApiRoute('logoutAll', 'End all own sessions')
+  @ApiRoute('logoutAll', 'End all sessions of the signed-in user')
   @Post('logout-all')
   @NoContent()
-  async logoutAll(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    await this.sessions.endSessions('logout_all', user, by);
+  async logoutAll(@CurrentUser() user: AuthenticatedUser, @CurrentAuditContext() context: AuditContext): Promise<void> {
+    await this.sessions.endSessions('logout_all', user, context);
   }
 
-  @ApiRoute('listSessions', 'The own sessions')
+  @ApiRoute('listSessions', 'Sessions of the signed-in user')
   @Get('sessions')
   @Answers(SessionPage)
   async list(@CurrentUser() user: AuthenticatedUser, @Query() page: BigPageQuery): Promise<SessionPage> {
@@ -150,15 +150,15 @@ export class OwnAccountController {
     return mapPage(sessions, (session) => toSessionResponse(session, sessionIdOf(user)));
   }
 
-  @ApiRoute('endSession', 'End one own session')
+  @ApiRoute('endSession', 'End one session of the signed-in user')
   @Delete('sessions/:id')
   @NoContent()
   end(
     @Param('id') id: string,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    return this.sessions.end(user.id, id, by);
+    return this.sessions.end(user.id, id, context);
   }
 
   @BeforePasswordChange()
@@ -170,14 +170,14 @@ export class OwnAccountController {
   @Post('password')
   @BodyLimits()
   @NoContent()
-  @ApiOkResponse({ type: RevokedTokensResponse, description: 'API tokens were revoked, too.' })
+  @ApiOkResponse({ type: RevokedTokensResponse, description: 'The password was changed, and API tokens were revoked.' })
   async changePassword(
     @CurrentUser() user: AuthenticatedUser,
     @Body() body: PasswordChangeDto,
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RevokedTokensResponse | undefined> {
-    const passwords = { current: body.current_password, next: body.new_password };
+    const passwords = { currentPassword: body.current_password, newPassword: body.new_password };
     const revoked_tokens = await this.passwords.changePassword(user, passwords, client);
     if (revoked_tokens === 0) return undefined;
     void reply.status(200);
@@ -193,7 +193,7 @@ export class OwnAccountController {
     @Body() body: EmailChangeDto,
     @CurrentClient() client: Client,
   ): Promise<UserResponse> {
-    const wanted = { email: body.email, currentPassword: body.current_password };
-    return toUserResponse(await this.passwords.changeEmail(user, wanted, client));
+    const emailChange = { email: body.email, currentPassword: body.current_password };
+    return toUserResponse(await this.passwords.changeEmail(user, emailChange, client));
   }
 }

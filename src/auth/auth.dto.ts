@@ -13,7 +13,6 @@ import {
 import type { SessionView } from './domain/session.js';
 import type { TokenPair } from './tokens.service.js';
 
-/** Codes with which a request with a password is refused. */
 export const PASSWORD_REFUSALS = ['invalid_credentials', 'too_many_requests', 'busy'] as const;
 export const SIGN_IN_REFUSALS = ['account_deactivated', 'password_sign_in_disabled', ...PASSWORD_REFUSALS] as const;
 
@@ -21,7 +20,7 @@ export const NEW_PASSWORD = {
   minLength: 8,
   maxLength: 128,
   pattern: WITHOUT_NUL,
-  description: 'Counted in code points as received; normalised to NFC and else taken as it is.',
+  description: 'Length in code points as received. The password is normalised to NFC and not changed otherwise.',
 };
 
 export class RegisterDto {
@@ -38,9 +37,9 @@ export class RegisterDto {
   password!: string;
 }
 
-/** Only texts that no account can have get 400; an unknown user always gets 401. */
+/** The body of a login. A name or password that no account can have gets 400; an unknown user or a wrong password always gets 401. */
 export class LoginDto {
-  @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
+  @ApiProperty({ pattern: WITHOUT_NUL, description: 'Upper and lower case are equal.' })
   @TextRule(passwordCharacterProblem)
   username!: string;
 
@@ -84,16 +83,16 @@ export function toTokenResponse({ accessToken, refreshToken, expiresIn }: TokenP
 }
 
 export class SignOutResponse {
-  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign out at the identity provider, too.' })
+  @ApiProperty({ format: 'uri', description: 'Address at which the browser signs out of the identity provider, too.' })
   sign_out_url!: string;
 }
 
 export class OneTimePasswordResponse {
-  @ApiProperty({ description: 'Shown here and never again. It opens nothing but POST /api/auth/password.' })
+  @ApiProperty({ description: 'Shown once. Signing in with it opens only the change of password, `me` and logout.' })
   one_time_password!: string;
 
-  @ApiField(MOMENT, 'Until when it can be used to sign in.') expires_at!: string;
-  @ApiField(INTEGER, 'API tokens of the account, which ended with the former password.') revoked_tokens!: number;
+  @ApiField(MOMENT, 'End of the time in which it can be used to sign in.') expires_at!: string;
+  @ApiField(INTEGER, 'Number of API tokens that were revoked with the former password.') revoked_tokens!: number;
 }
 
 export class RevokedTokensResponse extends PickType(OneTimePasswordResponse, ['revoked_tokens']) {}
@@ -104,7 +103,7 @@ export class UserResponse {
 
   @ApiProperty({
     example: 'alice@example.org',
-    description: 'Empty for an account without one, which cannot register.',
+    description: 'Empty for an account that was created without an address.',
   })
   email!: string;
 
@@ -114,18 +113,18 @@ export class UserResponse {
 }
 
 export function toUserResponse({ id, username, email, role, isActive, createdAt }: Account): UserResponse {
-  // `email` is always a string here, because clients rely on it. The administrators' routes answer null for none.
+  // A missing address is an empty string, because clients rely on a string here. The administrators' routes return null.
   return { id, username, email: email ?? '', role, is_active: isActive, created_at: createdAt.toISOString() };
 }
 
 export class SessionResponse {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty(MOMENT) created_at!: string;
-  @ApiField(MOMENT, 'When it was started or last refreshed.') last_used_at!: string;
-  @ApiField(MOMENT, 'However often it is refreshed, it ends then.') expires_at!: string;
+  @ApiField(MOMENT, 'Last use of a console session; otherwise the last refresh.') last_used_at!: string;
+  @ApiField(MOMENT, 'End of the session. Refreshing does not extend it.') expires_at!: string;
   @ApiProperty(NULLABLE_TEXT) user_agent!: string | null;
   @ApiProperty() address!: string;
-  @ApiProperty({ description: 'The session of this request.' }) current!: boolean;
+  @ApiProperty({ description: 'Whether this request belongs to the session.' }) current!: boolean;
 }
 
 export class SessionPage extends PageResponse(SessionResponse) {}

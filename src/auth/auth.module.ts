@@ -17,7 +17,7 @@ import { SignInService } from './sign-in.service.js';
 import { Throttle } from './throttle.store.js';
 import { SigningKey, TokensService } from './tokens.service.js';
 
-/** Accounts and passwords without tokens, so that a command needs no signing key. */
+/** Registration and password checks. Tokens are left to `AuthModule`, so that a command that creates accounts needs no signing key. */
 @Module({
   imports: [AuditModule, UsersModule],
   providers: [RegistrationService, CredentialsService, PasswordHasher, Throttle],
@@ -36,7 +36,7 @@ export class RegistrationModule {}
       useFactory: ({ key }: SigningKey) => ({
         secretOrKeyProvider: () => key,
         signOptions: { algorithm: 'HS256' },
-        // judgeClaims checks the times, by the injected clock.
+        // The library must not check expiry, because judgeClaims checks all times by the injected clock.
         verifyOptions: { algorithms: ['HS256'], ignoreExpiration: true },
       }),
     }),

@@ -1,31 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
-import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
+import type { Account, AccountToAuthenticate, AuthenticatedAccount } from '../users/domain/account.js';
 import { type Hashing, PasswordHasher } from './password-hasher.js';
 import { type CountedAttempt, Throttle, type ThrottledAttempt } from './throttle.store.js';
 
-/** A presented name and password. */
 export interface PresentedCredentials {
   username: string;
   password: string;
-  /** Reads the account; called again if the account has changed during the check. */
-  find: () => Promise<AccountToProve | null>;
+  /** Reads the account. Called again if the account's password hash changes during the check. */
+  findAccount: () => Promise<AccountToAuthenticate | null>;
 }
 
-export type Proof<T> =
-  | { kind: 'proved'; outcome: T }
+export type ProofOutcome<T> =
+  | { kind: 'proved'; result: T }
   | { kind: 'wrong-password'; account: Account | null }
   | { kind: 'deactivated'; account: Account }
   | ThrottledAttempt;
 
-/** Work in one transaction, done only if the account still has the checked hash; null: it has another one by now. */
-export type Act<T> = (account: AccountWithHash, hashing: Hashing) => Promise<T | null>;
+/** An action after a successful password check. It runs in one transaction. @returns null: the hash has changed since the check */
+export type ProvedAction<T> = (account: AuthenticatedAccount, hashing: Hashing) => Promise<T | null>;
 
-/** The most checks of one password: it is checked again when a concurrent sign-in has renewed the hash. */
-const MOST_CHECKS = 3;
+/** Limits repeated checks of one password. A check is repeated when a concurrent sign-in has replaced the hash. */
+const MAX_CHECKS = 3;
 
-/** Throttles, admits and checks every presented password. */
+/** Checks every presented password, after throttling the client and waiting for a hashing thread. */
 @Injectable()
 export class CredentialsService {
   constructor(
@@ -34,41 +33,45 @@ export class CredentialsService {
   ) {}
 
   /**
-   * Throttles the attempt, waits for a hashing thread, checks the password (with the same work for unknown users), and calls `act`.
-   * @throws Refused `busy`; the attempt is not counted then, unless the client went away
+   * Throttles the attempt, waits for a hashing thread, checks the password (with the same work for unknown users), and calls `action`.
+   * @throws Refused `busy`. Such an attempt is not counted, unless the client has disconnected
    */
-  async prove<T>(presented: PresentedCredentials, client: Client, act: Act<T>): Promise<Proof<T>> {
-    const attempt = await this.throttle.countLogin(presented.username, client.address);
+  async prove<T>(credentials: PresentedCredentials, client: Client, action: ProvedAction<T>): Promise<ProofOutcome<T>> {
+    const attempt = await this.throttle.countLogin(credentials.username, client.address);
     if (attempt.kind === 'throttled') return attempt;
-    return this.runAdmitted(attempt, client, async (hashing) => {
-      const proof = await this.check(presented, hashing, act);
-      if (proof.kind === 'proved') await this.throttle.recordSuccess(attempt);
-      return proof;
+    return this.runWithHashing(attempt, client, async (hashing) => {
+      const proofOutcome = await this.checkPassword(credentials, hashing, action);
+      if (proofOutcome.kind === 'proved') await this.throttle.recordSuccess(attempt);
+      return proofOutcome;
     });
   }
 
-  /** Runs work that hashes, for an attempt that was counted. Refused `busy` takes the attempt back. */
-  async runAdmitted<T>(attempt: CountedAttempt, client: Client, work: (hashing: Hashing) => Promise<T>): Promise<T> {
+  /** Runs work that hashes passwords. If it is refused as `busy`, the counted attempt is taken back. */
+  async runWithHashing<T>(attempt: CountedAttempt, client: Client, work: (hashing: Hashing) => Promise<T>): Promise<T> {
     try {
-      return await this.hasher.admit(client.address, client.gone, work);
+      return await this.hasher.admit(client.address, client.signal, work);
     } catch (error) {
-      if (error instanceof Refused && error.code === 'busy' && !client.gone.aborted)
+      if (error instanceof Refused && error.code === 'busy' && !client.signal.aborted)
         await this.throttle.takeBack(attempt);
       throw error;
     }
   }
 
-  private async check<T>({ password, find }: PresentedCredentials, hashing: Hashing, act: Act<T>): Promise<Proof<T>> {
-    for (let checks = 0; checks < MOST_CHECKS; checks += 1) {
-      const found = await find();
-      const passwordHash = found?.passwordHash ?? null;
-      const matches = await hashing.matches(password, passwordHash);
-      if (found === null || passwordHash === null || !matches) {
-        return { kind: 'wrong-password', account: found?.account ?? null };
+  private async checkPassword<T>(
+    { password, findAccount }: PresentedCredentials,
+    hashing: Hashing,
+    action: ProvedAction<T>,
+  ): Promise<ProofOutcome<T>> {
+    for (let checkCount = 0; checkCount < MAX_CHECKS; checkCount += 1) {
+      const accountToCheck = await findAccount();
+      const passwordHash = accountToCheck?.passwordHash ?? null;
+      const isMatch = await hashing.matches(password, passwordHash);
+      if (accountToCheck === null || passwordHash === null || !isMatch) {
+        return { kind: 'wrong-password', account: accountToCheck?.account ?? null };
       }
-      if (!found.account.isActive) return { kind: 'deactivated', account: found.account };
-      const outcome = await act({ account: found.account, passwordHash }, hashing);
-      if (outcome !== null) return { kind: 'proved', outcome };
+      if (!accountToCheck.account.isActive) return { kind: 'deactivated', account: accountToCheck.account };
+      const result = await action({ account: accountToCheck.account, passwordHash }, hashing);
+      if (result !== null) return { kind: 'proved', result };
     }
     throw new Refused('busy', { detail: 'The account is being changed.' });
   }

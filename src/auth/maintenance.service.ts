@@ -6,7 +6,7 @@ import { AdministratorsService } from '../users/administrators.service.js';
 import { SessionStore } from './session.store.js';
 import { Throttle } from './throttle.store.js';
 
-/** Scheduled work on accounts. Replicas may do it at once. */
+/** Scheduled work on accounts. Several replicas may do the same work at the same time. */
 @Injectable()
 export class MaintenanceService implements OnApplicationBootstrap {
   constructor(
@@ -22,20 +22,19 @@ export class MaintenanceService implements OnApplicationBootstrap {
   }
 
   /**
-   * Gives and takes the roles of the administrators' group at the start. Repeated because a replica with other settings may have written
-   * since, and because the last administrator with a password, who kept the role, may not be the last any more.
+   * Grants and revokes the role of administrator by membership in the administrators' group. Repeated, for example because a replica with
+   * other settings may have changed roles.
    */
   @Cron('37 */5 * * * *', { name: 'administrators-by-group', waitForCompletion: true })
   updateAdministrators(): Promise<void> {
     return this.administrators.updateRoles({ actor: null, origin: null });
   }
 
-  /** Removes expired sessions, tokens and counters. */
   @Cron('7 * * * *', { name: 'auth-sweep', waitForCompletion: true })
   async sweep(): Promise<void> {
     const now = this.clock.now();
-    const sessions = await this.sessions.sweep(now);
-    const counters = await this.throttle.sweep();
-    this.log.info('removed expired sessions and throttle counters', { sessions, counters });
+    const sessionCount = await this.sessions.sweep(now);
+    const counterCount = await this.throttle.sweep();
+    this.log.info('removed expired sessions and throttle counters', { sessions: sessionCount, counters: counterCount });
   }
 }

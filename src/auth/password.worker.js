@@ -8,18 +8,18 @@ import { compareSync, genSaltSync, getRounds, hashSync } from 'bcryptjs';
  * @typedef {{ password: string, cost: number, hash: string | null }} MatchTask
  */
 
-/** bcrypt reads so many bytes of a password and ignores the rest. */
-const BCRYPT_BYTES = 72;
+/** bcrypt ignores all bytes of a password after these. */
+const MAX_BCRYPT_BYTES = 72;
 
 /**
- * The input of bcrypt for a password. A longer one goes through HMAC-SHA-256 first, keyed with that hash's own salt: nothing
- * of it is ignored, base64 holds no NUL, and a bare digest that leaked elsewhere is of no use here. A shorter one goes as it
- * is, so that hashes of other tools keep working.
+ * The input of bcrypt for a password. A password over 72 bytes is replaced by its HMAC-SHA-256, so that no byte is ignored; the key is
+ * the hash's salt, so that an unsalted digest that leaked elsewhere is useless, and base64 has no NUL. Shorter passwords are not changed,
+ * so that hashes of other tools keep working.
  * @param {string} password
- * @param {string} saltOrHash `$2b$12$` and 22 characters of salt, whatever follows
+ * @param {string} saltOrHash begins with `$2b$12$` and 22 characters of salt
  */
-function material(password, saltOrHash) {
-  if (Buffer.byteLength(password) <= BCRYPT_BYTES) return password;
+function bcryptInput(password, saltOrHash) {
+  if (Buffer.byteLength(password) <= MAX_BCRYPT_BYTES) return password;
   return createHmac('sha256', saltOrHash.slice(7, 29)).update(password).digest('base64');
 }
 
@@ -29,13 +29,13 @@ function material(password, saltOrHash) {
  */
 export function hash({ password, cost }) {
   const salt = genSaltSync(cost);
-  return hashSync(material(password.normalize('NFC'), salt), salt);
+  return hashSync(bcryptInput(password.normalize('NFC'), salt), salt);
 }
 
 /**
- * Whether the password is the hash's: normalised, or as received, for hashes that were made before passwords were. Another form costs
- * the same work again, whoever the user is. A refusal costs 2^cost rounds whether there is a hash or not, and also where the hash
- * is an older, cheaper one: 2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost.
+ * Whether the password has this hash. Tries its NFC form, and then its form as received, because old hashes were made without NFC.
+ * Each failed try costs 2^cost rounds, so that its time does not reveal whether the user exists. After a hash of a lower cost c the
+ * missing rounds are added: 2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost.
  * @param {MatchTask} task
  * @returns {boolean}
  */
@@ -50,15 +50,15 @@ function matchesForm({ password, cost, hash: stored }) {
     hash({ password, cost });
     return false;
   }
-  if (compareSync(material(password, stored), stored)) return true;
-  for (let c = getRounds(stored); c < cost; c++) hash({ password, cost: c });
+  if (compareSync(bcryptInput(password, stored), stored)) return true;
+  for (let lowerCost = getRounds(stored); lowerCost < cost; lowerCost++) hash({ password, cost: lowerCost });
   return false;
 }
 
 /**
  * The function that the pool calls.
  * @param {HashTask | MatchTask} task
- * @returns {{ result: string | boolean, ms: number }} `ms`: how long it took here, so that the pool knows how long it waited
+ * @returns {{ result: string | boolean, ms: number }} `ms`: the time without waiting, from which the caller computes the waiting time
  */
 export default function work(task) {
   const start = performance.now();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import { userSubject } from '../audit/domain/audit-event.js';
-import { type FieldError, Refused } from '../kernel/errors.js';
+import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
@@ -23,10 +23,9 @@ interface Registrant {
   password: string;
 }
 
-/** The address under which the command line waits in the hashing queue. */
-const LOOPBACK = '127.0.0.1';
+/** The client address of the command line. The queue for hashing serves client addresses in turn. */
+const LOOPBACK_IP = '127.0.0.1';
 
-/** Creates accounts. */
 @Injectable()
 export class RegistrationService {
   constructor(
@@ -40,7 +39,7 @@ export class RegistrationService {
   ) {}
 
   /**
-   * Expects a validated registrant.
+   * Creates an account for a registrant whose fields are already validated.
    * @throws Refused `password_sign_in_disabled`, `registration_closed`, `too_many_requests`, `busy`, `username_taken`, `email_taken`
    */
   async register(registrant: Registrant, client: Client): Promise<Account> {
@@ -49,39 +48,45 @@ export class RegistrationService {
     const attempt = await this.throttle.countRegistration(client.address);
     if (attempt.kind === 'throttled') {
       const event = 'registration_throttled';
-      // Recorded once in a window, so that a flood does not fill the audit trail.
-      if (attempt.first) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
+      // Throttled registrations are recorded once in each throttling window, so that a flood does not fill the audit trail.
+      if (attempt.isFirst) await this.audit.record({ event, actor: null, subject: null, origin: client, details: {} });
       throw new Refused('too_many_requests', attempt);
     }
-    return this.credentials.runAdmitted(attempt, client, async (hashing) => {
-      const taken = await this.users.findTaken(registrant.username, registrant.email);
-      if (taken !== null) throw new Refused(taken);
-      return this.make(registrant, await hashing.hash(registrant.password), client);
+    return this.credentials.runWithHashing(attempt, client, async (hashing) => {
+      const conflict = await this.users.findConflict(registrant.username, registrant.email);
+      if (conflict !== null) throw new Refused(conflict);
+      return this.create(registrant, await hashing.hash(registrant.password), client);
     });
   }
 
   /**
-   * Creates an administrator from the command line, also while registration is closed.
+   * Creates an administrator from the command line, even while registration is disabled.
    * @throws Refused `validation_failed` with all problems, `username_taken`, `email_taken`
    */
   async createAdministrator(registrant: Registrant): Promise<Account> {
-    const errors = registrantErrors(registrant);
+    const { username, email, password } = registrant;
+    const problems = {
+      username: usernameProblem(username),
+      email: emailProblem(email),
+      password: passwordProblem(password),
+    };
+    const errors = Object.entries(problems).flatMap(([field, message]) => (message === null ? [] : { field, message }));
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
-    const hash = await this.hasher.admit(LOOPBACK, new AbortController().signal, (hashing) =>
-      hashing.hash(registrant.password),
+    const hash = await this.hasher.admit(LOOPBACK_IP, new AbortController().signal, (hashing) =>
+      hashing.hash(password),
     );
-    return this.make(registrant, hash, null);
+    return this.create(registrant, hash, null);
   }
 
   /** @param client null: the command line, which creates administrators */
-  private make({ username, email }: Registrant, passwordHash: string, client: Client | null): Promise<Account> {
+  private create({ username, email }: Registrant, passwordHash: string, client: Client | null): Promise<Account> {
     const [role, event] =
       client === null ? (['admin', 'administrator_created'] as const) : (['user', 'account_registered'] as const);
     return this.transaction.run(async () => {
-      const password = { hash: passwordHash, oneTimeUntil: null };
-      const made: NewAccount = { username, email, role, source: 'local', password };
-      // The command line does not read the engine's settings, and their default names must not be reserved.
-      const [outcome] = await this.users.create([made], client === null ? { reserved: [] } : {});
+      const storedPassword = { hash: passwordHash, passwordExpiresAt: null };
+      const newAccount: NewAccount = { username, email, role, source: 'local', storedPassword };
+      // The command line does not read the engine's settings, so it reserves no names of service accounts.
+      const [outcome] = await this.users.create([newAccount], client === null ? { reservedNames: [] } : {});
       if (outcome?.kind !== 'created') throw new Refused('username_taken');
       const { account, isEmailTaken } = outcome;
       if (isEmailTaken) throw new Refused('email_taken');
@@ -90,13 +95,4 @@ export class RegistrationService {
       return account;
     });
   }
-}
-
-function registrantErrors({ username, email, password }: Registrant): FieldError[] {
-  const problems = {
-    username: usernameProblem(username),
-    email: emailProblem(email),
-    password: passwordProblem(password),
-  };
-  return Object.entries(problems).flatMap(([field, message]) => (message === null ? [] : [{ field, message }]));
 }

@@ -4,9 +4,9 @@ import { GatheredQuery } from '../platform/database/gathered-query.js';
 import type { Account } from '../users/domain/account.js';
 import { ACCOUNT_COLUMNS } from '../users/user.store.js';
 import type {
-  AdmittedSession,
+  SessionAccount,
   BrowserSession,
-  LivingSession,
+  TokenSession,
   NewRefreshToken,
   PresentedRefresh,
   Session,
@@ -14,18 +14,18 @@ import type {
   StoredProof,
 } from './domain/session.js';
 
-const ADMITTED = `
+const SELECT_LIVE_SESSION = `
   SELECT ${ACCOUNT_COLUMNS}, s.proved_at AS "provedAt"
   FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`;
 
-const ADMITTED_BROWSER = `
+const SELECT_BROWSER_SESSION = `
   SELECT ${ACCOUNT_COLUMNS}, s.id AS "sessionId", s.proved_at AS "provedAt",
          s.last_used_at <= $3::timestamptz - interval '1 minute' AS "isUseDue"
   FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.cookie_digest = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3 AND s.last_used_at > $2`;
 
-interface BrowserColumns {
+interface BrowserSessionColumns {
   sessionId: string;
   provedAt: Date;
   isUseDue: boolean;
@@ -34,28 +34,28 @@ interface BrowserColumns {
 /** Sessions and their refresh tokens. A session lives until it expires or is ended. */
 @Injectable()
 export class SessionStore {
-  private readonly admitted: GatheredQuery<AdmittedSession>;
-  private readonly admittedBrowsers: GatheredQuery<Account & BrowserColumns>;
+  private readonly liveSessionQuery: GatheredQuery<SessionAccount>;
+  private readonly browserSessionQuery: GatheredQuery<Account & BrowserSessionColumns>;
 
   constructor(private readonly session: DatabaseSession) {
-    this.admitted = new GatheredQuery(session, 'admit', ['uuid', 'integer'], ADMITTED);
-    this.admittedBrowsers = new GatheredQuery(session, 'admit_browser', ['bytea'], ADMITTED_BROWSER);
+    this.liveSessionQuery = new GatheredQuery(session, 'admit', ['uuid', 'integer'], SELECT_LIVE_SESSION);
+    this.browserSessionQuery = new GatheredQuery(session, 'admit_browser', ['bytea'], SELECT_BROWSER_SESSION);
   }
 
   /**
-   * Begins a session if the account is active and still has the checked hash, and locks both against changes until the transaction ends.
-   * @param by the first refresh token or, for a browser, the digest of the cookie
-   * @returns false: the account was deactivated or its hash changed, and nothing was stored
+   * Begins a session if the account is active and still has the password hash `checkedHash`. Locks the account's row until the transaction ends.
+   * @param credential the first refresh token or, for a browser, the digest of the cookie
+   * @returns false: nothing was stored
    */
   async begin(
     session: Session,
-    by: NewRefreshToken | Buffer,
+    credential: NewRefreshToken | Buffer,
     { checkedHash, provedAt }: StoredProof,
   ): Promise<boolean> {
     const { id, userId, createdAt, expiresAt, userAgent, address } = session;
-    const [cookie, token] = Buffer.isBuffer(by) ? [by, null] : [null, by];
-    // FOR SHARE waits for a concurrent change and reads its result. A later change waits for this transaction and then finds the session.
-    const stored = await this.session.queryPrepared(
+    const [cookie, token] = Buffer.isBuffer(credential) ? [credential, null] : [null, credential];
+    // FOR SHARE waits for a concurrent change of the account and reads its result. A later change waits for this transaction and then finds the session.
+    const insertedRows = await this.session.queryPrepared(
       'begin',
       `WITH account AS (
          SELECT id FROM users WHERE id = $2 AND ($3::text IS NULL OR password_hash = $3) AND is_active FOR SHARE
@@ -71,65 +71,65 @@ export class SessionStore {
        SELECT id FROM session`,
       [
         ...[id, userId, checkedHash, createdAt, expiresAt, userAgent, address, provedAt, cookie],
-        ...[token && bytes(token.id), token?.issuedAt, token?.expiresAt],
+        ...[token && hexBytes(token.id), token?.issuedAt, token?.expiresAt],
       ],
     );
-    return stored.length === 1;
+    return insertedRows.length === 1;
   }
 
-  /** The session of a cookie, if it was used since `idleSince`. Records the use once a minute. */
+  /** The live session of a cookie. Null: there is no such session, or its last use was before `idleSince`. Records uses, at most one a minute. */
   async admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null> {
-    const found = await this.admittedBrowsers.find([cookieDigest], [idleSince, now]);
-    if (found === null) return null;
-    const { sessionId, provedAt, isUseDue, ...account } = found;
+    const row = await this.browserSessionQuery.find([cookieDigest], [idleSince, now]);
+    if (row === null) return null;
+    const { sessionId, provedAt, isUseDue, ...account } = row;
     if (isUseDue) {
-      const used = 'UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2';
-      await this.session.execute(used, [sessionId, now]);
+      const lastUseUpdate = 'UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2';
+      await this.session.execute(lastUseUpdate, [sessionId, now]);
     }
     return { id: sessionId, account, provedAt };
   }
 
-  /** Records a new proof. @returns false: the account has no such live session that requires proofs */
-  async prove({ id, userId }: Pick<Session, 'id' | 'userId'>, at: Date, now: Date): Promise<boolean> {
-    const proved = await this.session.execute(
+  /** Records that the person has authenticated again. @returns false: the account has no such live session, or the session never needs a new authentication */
+  async recordProof({ id, userId }: Pick<Session, 'id' | 'userId'>, provedAt: Date, now: Date): Promise<boolean> {
+    const updatedCount = await this.session.execute(
       `UPDATE sessions SET proved_at = greatest(proved_at, $3)
        WHERE id = $1 AND user_id = $2 AND proved_at IS NOT NULL AND ended_at IS NULL AND expires_at > $4`,
-      [id, userId, at, now],
+      [id, userId, provedAt, now],
     );
-    return proved === 1;
+    return updatedCount === 1;
   }
 
   /** The account, if it is active and the session is live and belongs to it. */
-  admit(sessionId: string, userId: number, now: Date): Promise<AdmittedSession | null> {
-    return this.admitted.find([sessionId, userId], [now]);
+  findLiveAccount(sessionId: string, userId: number, now: Date): Promise<SessionAccount | null> {
+    return this.liveSessionQuery.find([sessionId, userId], [now]);
   }
 
-  /** A stored refresh token. Null: there is none, its session is not live, or the account is not active. */
-  async findRefresh(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
+  /** A stored refresh token. Null: no such token is stored, its session is not live, or the account is not active. */
+  async findRefreshToken(tokenId: string, now: Date): Promise<PresentedRefresh | null> {
     const rows = await this.session.queryPrepared<PresentedRefresh>(
       'find_refresh',
-      `SELECT json_build_object('id', s.id, 'userId', s.user_id, 'expiresAt', extract(epoch FROM s.expires_at) * 1000) AS session, ${refreshRow('t')} AS presented,
-              CASE WHEN live.id IS NOT NULL THEN ${refreshRow('live')} END AS current
+      `SELECT json_build_object('id', s.id, 'userId', s.user_id, 'expiresAt', extract(epoch FROM s.expires_at) * 1000) AS session, ${refreshRowSql('t')} AS "presentedToken",
+              CASE WHEN live.id IS NOT NULL THEN ${refreshRowSql('live')} END AS "currentToken"
        FROM refresh_tokens t
        JOIN sessions s ON s.id = t.session_id
        JOIN users u ON u.id = s.user_id
        LEFT JOIN refresh_tokens live ON live.session_id = s.id AND live.used_at IS NULL
        WHERE t.id = $1 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $2`,
-      [bytes(tokenId), now],
+      [hexBytes(tokenId), now],
     );
     return rows[0] ?? null;
   }
 
   /**
-   * Marks a live token used and stores the next one, or does neither.
-   * @returns the session; null: the token was used before or by a concurrent request, has expired, or is not of this live session
+   * Marks a live refresh token as used and stores the next token, or changes nothing.
+   * @returns the session; null: the token was already used, has expired, or does not belong to this live session
    */
   async rotate(
     tokenId: string,
     { id, userId }: Pick<Session, 'id' | 'userId'>,
-    next: NewRefreshToken,
-  ): Promise<LivingSession | null> {
-    // One statement, so that a crash leaves either the old token or the new one live.
+    nextToken: NewRefreshToken,
+  ): Promise<TokenSession | null> {
+    // Both changes are one statement, so that after a crash either the old token or the new one is live.
     const rows = await this.session.queryPrepared<{ expires_at: Date }>(
       'rotate',
       `WITH used AS (
@@ -144,29 +144,29 @@ export class SessionStore {
          SELECT $5, session_id, id, $4, $6 FROM used
        )
        SELECT expires_at FROM used`,
-      [bytes(tokenId), id, userId, next.issuedAt, bytes(next.id), next.expiresAt],
+      [hexBytes(tokenId), id, userId, nextToken.issuedAt, hexBytes(nextToken.id), nextToken.expiresAt],
     );
     return rows[0] === undefined ? null : { id, userId, expiresAt: rows[0].expires_at };
   }
 
-  /** Ends a session of any account. False: it had ended before. */
+  /** Ends a session of any account. @returns false: it had already ended */
   async end(sessionId: string, now: Date): Promise<boolean> {
-    const ended = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
-    return (await this.session.execute(ended, [sessionId, now])) === 1;
+    const endStatement = 'UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL';
+    return (await this.session.execute(endStatement, [sessionId, now])) === 1;
   }
 
-  /** Ends all sessions of an account except one. @returns how many */
-  async endAllOf(userId: number, now: Date, except: string | null): Promise<number> {
+  /** Ends all sessions of an account except `keptSessionId`. @returns how many */
+  async endAllOf(userId: number, now: Date, keptSessionId: string | null): Promise<number> {
     return this.session.execute(
       `UPDATE sessions SET ended_at = $2
        WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id IS DISTINCT FROM $3`,
-      [userId, now, except],
+      [userId, now, keptSessionId],
     );
   }
 
   /**
-   * At most `limit` active sessions of an account, newest first, with numbers below `after` (null: from the newest). A browser's session
-   * is active if it was used since `idleSince`.
+   * At most `limit` active sessions of an account, newest first. A browser's session is active if it was used since `idleSince`.
+   * @param after the number of the previous page's last session; null: the first page
    */
   listOf(
     userId: number,
@@ -186,7 +186,7 @@ export class SessionStore {
     );
   }
 
-  /** Ends a session of an account. `unknown`: the account never had the session, or it was removed after its end. */
+  /** Ends a session of an account. @returns `unknown`: the account has no such session, or it was removed after its end */
   async endSessionOf(userId: number, sessionId: string, now: Date): Promise<'ended' | 'had-ended' | 'unknown'> {
     const row = await this.session.firstRow<{ had_ended: boolean }>(
       `UPDATE sessions SET ended_at = coalesce(ended_at, $3)
@@ -198,7 +198,7 @@ export class SessionStore {
     return row === null ? 'unknown' : row.had_ended ? 'had-ended' : 'ended';
   }
 
-  /** Removes sessions and tokens a day after their end, so that rotations in progress find their rows. @returns how many sessions */
+  /** Removes sessions and tokens a day after their end, because rotations in progress may still need the rows. @returns the number of sessions */
   async sweep(now: Date): Promise<number> {
     return this.session.execute(
       `WITH tokens AS (DELETE FROM refresh_tokens WHERE expires_at < $1::timestamptz - interval '1 day')
@@ -208,13 +208,12 @@ export class SessionStore {
   }
 }
 
-/** Selects a RefreshRow from the table `alias`. */
-function refreshRow(alias: string): string {
-  const milliseconds = (column: string): string => `extract(epoch FROM ${alias}.${column}) * 1000`;
+function refreshRowSql(alias: string): string {
+  const millisecondsSql = (column: string): string => `extract(epoch FROM ${alias}.${column}) * 1000`;
   return `json_build_object('id', encode(${alias}.id, 'hex'), 'parentId', encode(${alias}.parent_id, 'hex'),
-    'issuedAt', ${milliseconds('issued_at')}, 'expiresAt', ${milliseconds('expires_at')}, 'usedAt', ${milliseconds('used_at')})`;
+    'issuedAt', ${millisecondsSql('issued_at')}, 'expiresAt', ${millisecondsSql('expires_at')}, 'usedAt', ${millisecondsSql('used_at')})`;
 }
 
-function bytes(hex: string): Buffer {
+function hexBytes(hex: string): Buffer {
   return Buffer.from(hex, 'hex');
 }

@@ -8,11 +8,11 @@ import { bearerToken } from '../platform/http/bearer-token.js';
 import { ACCESS_TOKEN, BROWSER_SESSION } from '../platform/http/access.guard.js';
 import { Settings } from '../platform/settings/settings.js';
 import { browserCookieIn } from './domain/browser-cookie.js';
-import { hasJwsSyntax, invalidToken, judgeClaims } from './domain/claims.js';
-import { type AdmittedAccount, admittedAccount, SessionsService } from './sessions.service.js';
+import { hasJwsSyntax, invalidTokenRefusal, judgeClaims } from './domain/claims.js';
+import { type AdmittedAccount, toAdmittedAccount, SessionsService } from './sessions.service.js';
 import { SigningKey } from './tokens.service.js';
 
-/** Admits an access token with a valid signature and valid claims, of a live session of an active account. */
+/** Admits an access token that has a valid signature and valid claims and belongs to a live session of an active account. */
 @Injectable()
 export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TOKEN) {
   constructor(
@@ -22,7 +22,7 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
   ) {
     super({
       jwtFromRequest: wellFormedToken,
-      // The types lack KeyObject, which jsonwebtoken accepts.
+      // jsonwebtoken accepts a KeyObject, but the type declarations of passport-jwt do not.
       secretOrKey: signingKey.key as unknown as Buffer,
       algorithms: ['HS256'],
       // judgeClaims demands `exp` and checks it by the injected clock; the library would accept a token without `exp`.
@@ -35,10 +35,10 @@ export class AccessTokenStrategy extends PassportStrategy(JwtStrategy, ACCESS_TO
     const { sessionId, userId } = judgeClaims(payload, 'access', this.clock.now());
     const session = { id: sessionId, userId };
     const account = await this.sessions.accountOf(session);
-    if (account === null) throw invalidToken('session-ended');
-    this.sessions.noteUse(session.id);
+    if (account === null) throw invalidTokenRefusal('session-ended');
+    this.sessions.recordUse(session.id);
     const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.accountOf(session)) !== null;
-    return admittedAccount(account, { kind: 'session', id: session.id, provedAt: account.provedAt }, isStillAdmitted);
+    return toAdmittedAccount(account, { kind: 'session', id: session.id, provedAt: account.provedAt }, isStillAdmitted);
   }
 }
 
@@ -55,26 +55,26 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
   /** Called by passport with Fastify's request. */
   override authenticate(request: unknown): void {
     const { headers, protocol, hostname } = request as FastifyRequest;
-    const { production, console } = this.settings;
-    const isAsked = console.enabled && headers.authorization === undefined;
-    const cookie = isAsked ? browserCookieIn(headers.cookie, { production, protocol, hostname }) : null;
+    const { isProduction, console } = this.settings;
+    const mayUseCookie = console.enabled && headers.authorization === undefined;
+    const cookie = mayUseCookie ? browserCookieIn(headers.cookie, { isProduction, protocol, hostname }) : null;
     if (cookie === null) this.fail();
     else this.validate(cookie).then(this.success.bind(this), this.error.bind(this));
   }
 
   override async validate(cookie: string): Promise<AdmittedAccount> {
     const session = await this.sessions.admitBrowser(cookie);
-    if (session === null) throw invalidToken('session-ended');
+    if (session === null) throw invalidTokenRefusal('session-ended');
     const { id, account, provedAt } = session;
-    this.sessions.noteUse(id);
+    this.sessions.recordUse(id);
     const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.admitBrowser(cookie)) !== null;
-    return admittedAccount(account, { kind: 'session', id, provedAt }, isStillAdmitted);
+    return toAdmittedAccount(account, { kind: 'session', id, provedAt }, isStillAdmitted);
   }
 }
 
-/** The bearer token of Fastify's request, which passport passes on. */
+/** The bearer token of Fastify's request; null: there is none. @throws Refused `token_invalid` for a token with a wrong syntax */
 function wellFormedToken(request: unknown): string | null {
   const token = bearerToken(request as FastifyRequest);
-  if (token !== null && !hasJwsSyntax(token)) throw invalidToken('syntax');
+  if (token !== null && !hasJwsSyntax(token)) throw invalidTokenRefusal('syntax');
   return token;
 }

@@ -5,16 +5,16 @@ import { Refused } from '../kernel/errors.js';
 import type { Client } from '../platform/http/access.js';
 import { counter } from '../platform/operations/metrics.js';
 import { Settings } from '../platform/settings/settings.js';
-import type { Account, AccountToProve, AccountWithHash } from '../users/domain/account.js';
+import type { Account, AccountToAuthenticate, AuthenticatedAccount } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { CredentialsService } from './credentials.service.js';
 import { type Hashing, PasswordHasher } from './password-hasher.js';
 import { SessionsService } from './sessions.service.js';
 import type { TokenPair } from './tokens.service.js';
 
-type Refusal = 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
+type SignInRefusal = 'invalid_credentials' | 'account_deactivated' | 'password_sign_in_disabled';
 
-/** Opens sessions for names and passwords. Its methods throw Refused with a code of `Refusal`, `too_many_requests` or `busy`. */
+/** Signs users in by name and password. @throws Refused with a code of `SignInRefusal`, `too_many_requests` or `busy` */
 @Injectable()
 export class SignInService {
   private readonly breakGlassSignIns: Counter;
@@ -34,87 +34,81 @@ export class SignInService {
 
   /** Opens a session with tokens. */
   signIn(username: string, password: string, client: Client): Promise<TokenPair> {
-    return this.prove({ username, password }, client, async (account, checkedHash) => {
-      const opened = await this.sessions.open(account, { checkedHash, provedAt: null, by: null }, client);
-      return opened?.tokens ?? null;
+    return this.openIfProved({ username, password }, client, async (account, checkedHash) => {
+      const openedSession = await this.sessions.open(account, { checkedHash, provedAt: null, method: null }, client);
+      return openedSession?.tokens ?? null;
     });
   }
 
   /** Opens a session of the web console. @returns its cookie */
   signInBrowser(username: string, password: string, client: Client): Promise<string> {
-    return this.prove({ username, password }, client, async (account, checkedHash) => {
-      const opened = await this.sessions.openForBrowser(
-        account,
-        { checkedHash, provedAt: null, by: 'console' },
-        client,
-      );
-      return opened?.cookie ?? null;
+    return this.openIfProved({ username, password }, client, async (account, checkedHash) => {
+      const proof = { checkedHash, provedAt: null, method: 'console' } as const;
+      const openedSession = await this.sessions.openForBrowser(account, proof, client);
+      return openedSession?.cookie ?? null;
     });
   }
 
-  private async prove<T>(
+  private async openIfProved<T>(
     { username, password }: { username: string; password: string },
     client: Client,
-    open: (account: Account, checkedHash: string) => Promise<T | null>,
+    openSession: (account: Account, checkedHash: string) => Promise<T | null>,
   ): Promise<T> {
-    const presented = { username, password, find: () => this.find(username) };
-    const proof = await this.credentials.prove(presented, client, async (found, hashing) =>
-      open(found.account, await this.renewHash(found, password, hashing)),
+    const credentials = { username, password, findAccount: () => this.findAccount(username) };
+    const proofOutcome = await this.credentials.prove(credentials, client, async (authenticatedAccount, hashing) =>
+      openSession(authenticatedAccount.account, await this.renewHash(authenticatedAccount, password, hashing)),
     );
-    switch (proof.kind) {
+    switch (proofOutcome.kind) {
       case 'proved':
-        if (!this.isOpen) this.breakGlassSignIns.inc();
-        return proof.outcome;
+        if (!this.isOpenToAllUsers) this.breakGlassSignIns.inc();
+        return proofOutcome.result;
       case 'throttled':
-        await this.sessions.recordThrottled(proof, client);
-        throw new Refused('too_many_requests', proof);
-      case 'wrong-password':
+        await this.sessions.recordThrottled(proofOutcome, client);
+        throw new Refused('too_many_requests', proofOutcome);
+      case 'wrong-password': {
         // The answer does not depend on the account, so it reveals neither a right password nor an administrator.
-        throw await this.refusal(
-          this.isOpen ? 'invalid_credentials' : 'password_sign_in_disabled',
-          proof.account,
-          client,
-        );
+        const code = this.isOpenToAllUsers ? 'invalid_credentials' : 'password_sign_in_disabled';
+        throw await this.recordRefusal(code, proofOutcome.account, client);
+      }
       case 'deactivated':
-        throw await this.refusal('account_deactivated', proof.account, client);
+        throw await this.recordRefusal('account_deactivated', proofOutcome.account, client);
     }
   }
 
   /** Whether every user can sign in by password; if not, only administrators can, for emergencies (break glass). */
-  private get isOpen(): boolean {
+  private get isOpenToAllUsers(): boolean {
     return this.settings.auth.passwordSignInEnabled;
   }
 
-  /** Finds the account of a name. Without its hash if its password cannot be used; checking it then costs the same work. */
-  private async find(username: string): Promise<AccountToProve | null> {
-    const found = await this.users.findForLogin(username);
-    return found === null || this.mayOpen(found.account) ? found : { account: found.account, passwordHash: null };
+  /** The account of a name, without the hash if its password cannot be used now: the check then fails after the same amount of work. */
+  private async findAccount(username: string): Promise<AccountToAuthenticate | null> {
+    const accountToCheck = await this.users.findForLogin(username);
+    if (accountToCheck === null) return null;
+    const { account } = accountToCheck;
+    const hasExpired = account.passwordExpiresAt !== null && account.passwordExpiresAt <= this.clock.now();
+    const mayUsePassword = !hasExpired && (this.isOpenToAllUsers || account.role === 'admin');
+    return mayUsePassword ? accountToCheck : { account, passwordHash: null };
   }
 
-  private mayOpen({ role, oneTimeUntil }: Account): boolean {
-    const hasExpired = oneTimeUntil !== null && oneTimeUntil <= this.clock.now();
-    return !hasExpired && (this.isOpen || role === 'admin');
-  }
-
-  /** Records a refused sign-in and makes its error. */
-  private async refusal(code: Refusal, account: Account | null, client: Client): Promise<Refused> {
-    // The audit trail marks wrong passwords for administrators, who can still sign in by password.
-    const isGuess = code === 'password_sign_in_disabled' && account?.role === 'admin';
-    await this.sessions.recordFailure(account, { reason: isGuess ? 'invalid_credentials' : code }, client);
+  private async recordRefusal(code: SignInRefusal, account: Account | null, client: Client): Promise<Refused> {
+    // Administrators can sign in by password even if others cannot, so their failures are recorded as wrong passwords.
+    const isAdministratorGuess = code === 'password_sign_in_disabled' && account?.role === 'admin';
+    await this.sessions.recordFailure(account, { reason: isAdministratorGuess ? 'invalid_credentials' : code }, client);
     return new Refused(code);
   }
 
-  /** Replaces a hash that has another cost or was made of unnormalised text, now that the password is known. @returns the stored hash */
+  /** Replaces a hash that lacks the current cost, or was made of the password before normalisation. @returns the new hash, or `passwordHash` if it was kept */
   private async renewHash(
-    { account, passwordHash }: AccountWithHash,
+    { account, passwordHash }: AuthenticatedAccount,
     password: string,
     hashing: Hashing,
   ): Promise<string> {
-    const normalised = password.normalize('NFC');
-    const isOfNormalised = password === normalised || (await hashing.matches(normalised, passwordHash));
-    if (isOfNormalised && this.hasher.isCurrent(passwordHash)) return passwordHash;
+    const normalisedPassword = password.normalize('NFC');
+    const isNormalisedHash =
+      password === normalisedPassword || (await hashing.matches(normalisedPassword, passwordHash));
+    if (isNormalisedHash && this.hasher.hasCurrentCost(passwordHash)) return passwordHash;
     const hash = await hashing.hash(password);
-    const { oneTimeUntil } = account;
-    return (await this.users.replaceHash(account.id, passwordHash, { hash, oneTimeUntil })) ? hash : passwordHash;
+    const { passwordExpiresAt } = account;
+    return (await this.users.replaceHash(account.id, passwordHash, { hash, passwordExpiresAt })) ? hash : passwordHash;
   }
 }

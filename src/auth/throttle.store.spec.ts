@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { countedAddress } from './throttle.store.js';
+import { addressKey } from './throttle.store.js';
 
 describe('the address that is counted', () => {
   it.each([
@@ -12,7 +12,7 @@ describe('the address that is counted', () => {
     ['2001:db8::1', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('of %s is %s', (address, counted) => expect(countedAddress(address)).toBe(counted));
+  ])('of %s is %s', (address, counted) => expect(addressKey(address)).toBe(counted));
 
   it('is one for a whole IPv6 network of 64 bits, however it is written, and another for every other network', () => {
     const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
@@ -21,9 +21,9 @@ describe('the address that is counted', () => {
     fc.assert(
       fc.property(groups, groups, fc.nat(4), (one, other, width) => {
         const neighbour = [...one.slice(0, 4), ...other.slice(4)];
-        expect(countedAddress(written(neighbour, width).toUpperCase())).toBe(countedAddress(written(one, 0)));
+        expect(addressKey(written(neighbour, width).toUpperCase())).toBe(addressKey(written(one, 0)));
         const sameNetwork = one.slice(0, 4).join() === other.slice(0, 4).join();
-        expect(countedAddress(written(other, width)) === countedAddress(written(one, 0))).toBe(sameNetwork);
+        expect(addressKey(written(other, width)) === addressKey(written(one, 0))).toBe(sameNetwork);
       }),
     );
   });
@@ -35,7 +35,7 @@ describe('the address that is counted', () => {
         const after = groups.slice(at).map((group) => group.toString(16));
         const zeros = Array<string>(8 - groups.length).fill('0');
         const full = [...before, ...zeros, ...after].join(':');
-        expect(countedAddress(`${before.join(':')}::${after.join(':')}`)).toBe(countedAddress(full));
+        expect(addressKey(`${before.join(':')}::${after.join(':')}`)).toBe(addressKey(full));
       }),
     );
   });

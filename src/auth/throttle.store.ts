@@ -4,7 +4,7 @@ import type { Quota } from '../kernel/errors.js';
 import { DatabaseSession } from '../platform/database/database-session.js';
 import { Settings } from '../platform/settings/settings.js';
 
-/** The window of a counter in which an attempt was counted. An attempt can be taken back in that window only. */
+/** The time window in which a counter counted an attempt. The attempt can be taken back only until the window ends. */
 interface CounterWindow {
   key: string;
   /** Milliseconds since 1970, by the database's clock. */
@@ -13,21 +13,21 @@ interface CounterWindow {
 
 export interface CountedAttempt {
   kind: 'counted';
-  /** The name's window first, if a name was counted; empty while throttling is off. */
+  /** Windows of all counters that the attempt raised; for a login, the first window counts attempts on the name. Empty while throttling is off. */
   windows: readonly CounterWindow[];
 }
 
-/** `first`: this attempt crossed the limit, so it is the one that the audit trail records. */
+/** An attempt beyond a limit. `isFirst`: this attempt crossed the limit. Only such attempts are recorded in the audit trail. */
 export interface ThrottledAttempt {
   kind: 'throttled';
   quota: Quota;
   retryAfter: number;
-  first: boolean;
+  isFirst: boolean;
 }
 
 export type Attempt = CountedAttempt | ThrottledAttempt;
 
-interface Counter {
+interface AttemptCounter {
   key: string;
   quota: Quota;
 }
@@ -36,12 +36,12 @@ interface CounterRow {
   key: string;
   points: number;
   expire: number;
-  rest_ms: number;
+  remaining_ms: number;
 }
 
-/** The database's clock, so that all replicas count by the same one. */
-const NOW = '(extract(epoch FROM now()) * 1000)::bigint';
-const COLUMNS = `c.key, c.points, c.expire::float8 AS expire, (c.expire - ${NOW})::float8 AS rest_ms`;
+/** SQL for the present time by the database's clock, so that all replicas count by one clock. */
+const NOW_MS_SQL = '(extract(epoch FROM now()) * 1000)::bigint';
+const COUNTER_COLUMNS = `c.key, c.points, c.expire::float8 AS expire, (c.expire - ${NOW_MS_SQL})::float8 AS remaining_ms`;
 
 /**
  * Counts attempts in PostgreSQL, for all replicas together, before any work is done for them. An attempt counts as a failure until it
@@ -58,41 +58,40 @@ export class Throttle {
     this.settings = settings.auth.throttle;
   }
 
-  /** Counts per address, and per name and address: attempts from elsewhere cannot lock a user out. */
+  /** Counts a login per address, and per name and address, so that attempts from other addresses cannot lock a user out. */
   countLogin(username: string, address: string): Promise<Attempt> {
-    const { windowSeconds, perName } = this.settings;
-    // The name's counter comes first: if it refuses the attempt, other users behind the same address do not pay for it.
+    const { windowSeconds, attemptsPerName } = this.settings;
+    // The name's counter is raised first: if it refuses the attempt, the counter of the address, which others may share, stays as it is.
     return this.countAttempt([
-      counter({ name: 'login-name', limit: perName, windowSeconds }, nameKey(username, address)),
+      counterOf({ name: 'login-name', limit: attemptsPerName, windowSeconds }, nameKey(username, address)),
       this.addressCounter('login-address', address),
     ]);
   }
 
   countRegistration(address: string): Promise<Attempt> {
     const quota = { name: 'registration', limit: this.settings.registerPerHour, windowSeconds: 3600 };
-    return this.countAttempt([counter(quota, countedAddress(address))]);
+    return this.countAttempt([counterOf(quota, addressKey(address))]);
   }
 
   /**
-   * Counts by address alone. `exchange`: a token of the identity provider is presented. `redemption`: a code is redeemed there, because
-   * strangers can invent codes. `sign-in`: a sign-in there failed; beyond the limit failures are not recorded.
+   * Counts a client's request that involves the identity provider. `exchange`: the client presents a token of the provider. `redemption`: the
+   * client presents a code, possibly an invented one. `sign-in`: a sign-in failed.
    */
-  countAtProvider(what: 'exchange' | 'redemption' | 'sign-in', address: string): Promise<Attempt> {
-    return this.countAttempt([this.addressCounter(`${what}-address`, address)]);
+  countAtProvider(attempt: 'exchange' | 'redemption' | 'sign-in', address: string): Promise<Attempt> {
+    return this.countAttempt([this.addressCounter(`${attempt}-address`, address)]);
   }
 
-  /** After a login: forgets all failures of the name, but only this attempt of the address, so that a success allows no more guesses at other names. */
-  async recordSuccess({ windows: [name, ...others] }: CountedAttempt): Promise<void> {
-    if (name === undefined) return;
+  /** After a login: clears the name's counter, but takes only this attempt off the address's counter, which still limits guesses at other names. */
+  async recordSuccess({ windows: [nameWindow, ...otherWindows] }: CountedAttempt): Promise<void> {
+    if (nameWindow === undefined) return;
     await this.session.queryPrepared(
       'forget_attempts',
       'DELETE FROM throttle_counters WHERE key = $1 AND expire = $2',
-      [name.key, name.endsAt],
+      [nameWindow.key, nameWindow.endsAt],
     );
-    await this.takeBack({ kind: 'counted', windows: others });
+    await this.takeBack({ kind: 'counted', windows: otherWindows });
   }
 
-  /** Takes back an attempt that was refused before its credential was checked, or an exchange or redemption that succeeded. */
   async takeBack({ windows }: CountedAttempt): Promise<void> {
     for (const { key, endsAt } of windows) {
       await this.session.queryPrepared(
@@ -105,49 +104,49 @@ export class Throttle {
 
   /** Removes counters whose window has ended. @returns how many */
   sweep(): Promise<number> {
-    return this.session.execute(`DELETE FROM throttle_counters WHERE expire <= ${NOW}`, []);
+    return this.session.execute(`DELETE FROM throttle_counters WHERE expire <= ${NOW_MS_SQL}`, []);
   }
 
-  private addressCounter(name: string, address: string): Counter {
-    const { windowSeconds, perAddress } = this.settings;
-    return counter({ name, limit: perAddress, windowSeconds }, countedAddress(address));
+  private addressCounter(name: string, address: string): AttemptCounter {
+    const { windowSeconds, attemptsPerAddress } = this.settings;
+    return counterOf({ name, limit: attemptsPerAddress, windowSeconds }, addressKey(address));
   }
 
-  /** Reads all counters before it raises any, and does not write those past their limit. Of several refusals it returns the last one's. */
-  private async countAttempt(counters: readonly Counter[]): Promise<Attempt> {
+  /** Counts one attempt in each counter, or in none if one is past its limit already. */
+  private async countAttempt(counters: readonly AttemptCounter[]): Promise<Attempt> {
     if (!this.settings.enabled) return { kind: 'counted', windows: [] };
-    const exhausted = await this.findExhausted(counters);
-    if (exhausted !== null) return exhausted;
+    const refusedAttempt = await this.findRefusedAttempt(counters);
+    if (refusedAttempt !== null) return refusedAttempt;
     const windows: CounterWindow[] = [];
-    for (const raised of counters) {
-      const row = await this.raiseCounter(raised);
-      if (row.points > raised.quota.limit) return throttled(raised.quota, row, row.points === raised.quota.limit + 1);
+    for (const { key, quota } of counters) {
+      const row = await this.raiseCounter(key, quota.windowSeconds);
+      if (row.points > quota.limit) return throttledAttempt(quota, row, row.points === quota.limit + 1);
       windows.push({ key: row.key, endsAt: row.expire });
     }
     return { kind: 'counted', windows };
   }
 
-  private async findExhausted(counters: readonly Counter[]): Promise<ThrottledAttempt | null> {
+  private async findRefusedAttempt(counters: readonly AttemptCounter[]): Promise<ThrottledAttempt | null> {
     const rows = await this.session.queryPrepared<CounterRow>(
       'read_attempts',
-      `SELECT ${COLUMNS} FROM throttle_counters c WHERE c.key = ANY ($1) AND c.expire > ${NOW}`,
+      `SELECT ${COUNTER_COLUMNS} FROM throttle_counters c WHERE c.key = ANY ($1) AND c.expire > ${NOW_MS_SQL}`,
       [counters.map(({ key }) => key)],
     );
     for (const { key, quota } of counters.toReversed()) {
       const row = rows.find((candidate) => candidate.key === key);
-      if (row !== undefined && row.points > quota.limit) return throttled(quota, row, false);
+      if (row !== undefined && row.points > quota.limit) return throttledAttempt(quota, row, false);
     }
     return null;
   }
 
-  private async raiseCounter({ key, quota: { windowSeconds } }: Counter): Promise<CounterRow> {
+  private async raiseCounter(key: string, windowSeconds: number): Promise<CounterRow> {
     const [row] = await this.session.queryPrepared<CounterRow>(
       'count_attempt',
-      `INSERT INTO throttle_counters AS c (key, points, expire) VALUES ($1, 1, ${NOW} + $2)
+      `INSERT INTO throttle_counters AS c (key, points, expire) VALUES ($1, 1, ${NOW_MS_SQL} + $2)
        ON CONFLICT (key) DO UPDATE SET
-         points = CASE WHEN c.expire > ${NOW} THEN c.points + 1 ELSE 1 END,
-         expire = CASE WHEN c.expire > ${NOW} THEN c.expire ELSE excluded.expire END
-       RETURNING ${COLUMNS}`,
+         points = CASE WHEN c.expire > ${NOW_MS_SQL} THEN c.points + 1 ELSE 1 END,
+         expire = CASE WHEN c.expire > ${NOW_MS_SQL} THEN c.expire ELSE excluded.expire END
+       RETURNING ${COUNTER_COLUMNS}`,
       [key, windowSeconds * 1000],
     );
     if (row === undefined) throw new Error('an upsert returned no row');
@@ -155,33 +154,33 @@ export class Throttle {
   }
 }
 
-function counter(quota: Quota, key: string): Counter {
+function counterOf(quota: Quota, key: string): AttemptCounter {
   return { quota, key: `${quota.name}:${key}` };
 }
 
-function throttled(quota: Quota, { rest_ms }: CounterRow, first: boolean): ThrottledAttempt {
-  return { kind: 'throttled', quota, retryAfter: rest_ms / 1000, first };
+function throttledAttempt(quota: Quota, { remaining_ms }: CounterRow, isFirst: boolean): ThrottledAttempt {
+  return { kind: 'throttled', quota, retryAfter: remaining_ms / 1000, isFirst };
 }
 
-/** A digest of the name, because names can have any length, and because people type passwords into the wrong field. */
+/** The key of a name and an address. Contains a digest of the name: names can have any length, and people type passwords into the name field. */
 function nameKey(username: string, address: string): string {
   const name = createHash('sha256').update(username.toLowerCase()).digest('base64url');
-  return `${name}:${countedAddress(address)}`;
+  return `${name}:${addressKey(address)}`;
 }
 
 /**
- * The key of an address in the counters: an IPv4 address itself, also in its IPv6 form; for an IPv6 address its /64 prefix, because
- * that belongs to one customer.
+ * The key of an address in the counters: the address itself for IPv4, also in its IPv6 form; the /64 prefix for IPv6, because all
+ * addresses with the same prefix belong to one customer.
  */
-export function countedAddress(address: string): string {
-  const wrapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (wrapped !== undefined) return wrapped;
+export function addressKey(address: string): string {
+  const mappedIpv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mappedIpv4 !== undefined) return mappedIpv4;
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.toLowerCase().replace(/%.*$/, '').split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros: string[] = tail === undefined ? [] : Array<string>(8 - groups.length - after.length).fill('0');
-  return `${[...groups, ...zeros, ...after]
+  const headGroups = head === '' ? [] : head.split(':');
+  const tailGroups = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeroGroups = tail === undefined ? [] : Array<string>(8 - headGroups.length - tailGroups.length).fill('0');
+  return `${[...headGroups, ...zeroGroups, ...tailGroups]
     .slice(0, 4)
     .map((group) => parseInt(group, 16).toString(16))
     .join(':')}::/64`;

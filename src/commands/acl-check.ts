@@ -22,8 +22,8 @@ interface Options {
 }
 
 /**
- * Checks rules files, or manifests with rules in them, and prints findings. Exit codes: 0 no finding as severe as `failOn`; 1 at least
- * one; 2 a file could not be read (the other files are checked all the same), or wrong usage.
+ * Checks rules files, or manifests with rules in them, and prints findings. Exit code 0: no finding as severe as `failOn`; 1: at least
+ * one; 2: a file could not be read (the other files are checked nevertheless), or wrong usage.
  */
 export async function checkFiles(names: string[], options: Options): Promise<number> {
   if (options.explain !== undefined) return explainCode(options.explain);
@@ -46,9 +46,9 @@ export async function checkFiles(names: string[], options: Options): Promise<num
     default:
       print(reportLines(files));
   }
-  const failing = SEVERITIES.slice(0, SEVERITIES.indexOf(options.failOn) + 1);
-  const isUnread = findings.some(({ code }) => code === 'file-unreadable');
-  return isUnread ? 2 : findings.some(({ severity }) => failing.includes(severity)) ? 1 : 0;
+  const failingSeverities = SEVERITIES.slice(0, SEVERITIES.indexOf(options.failOn) + 1);
+  const hasUnreadableFile = findings.some(({ code }) => code === 'file-unreadable');
+  return hasUnreadableFile ? 2 : findings.some(({ severity }) => failingSeverities.includes(severity)) ? 1 : 0;
 }
 
 function explainCode(code: string): number {
@@ -58,16 +58,16 @@ function explainCode(code: string): number {
   return 0;
 }
 
-/** Settings from the options of the command line, with the environment's values for absent ones. */
+/** Settings from the command line's options; for absent options, from the environment. */
 function serviceSettings(options: Options): ServiceSettings {
-  const given = loadServiceSettings();
+  const environmentSettings = loadServiceSettings();
   return {
-    serviceAccounts: options.serviceAccount ?? given.serviceAccounts,
-    writableCatalogs: options.writableCatalog ?? given.writableCatalogs,
-    readableCatalogs: options.readableCatalog ?? given.readableCatalogs,
-    metadataCatalog: options.metadataCatalog ?? given.metadataCatalog,
-    externalTableCatalogs: options.externalTableCatalog ?? given.externalTableCatalogs ?? [],
-    rawColumnCatalogs: options.rawColumnCatalog ?? given.rawColumnCatalogs ?? [],
+    serviceAccounts: options.serviceAccount ?? environmentSettings.serviceAccounts,
+    writableCatalogs: options.writableCatalog ?? environmentSettings.writableCatalogs,
+    readableCatalogs: options.readableCatalog ?? environmentSettings.readableCatalogs,
+    metadataCatalog: options.metadataCatalog ?? environmentSettings.metadataCatalog,
+    externalTableCatalogs: options.externalTableCatalog ?? environmentSettings.externalTableCatalogs ?? [],
+    rawColumnCatalogs: options.rawColumnCatalog ?? environmentSettings.rawColumnCatalogs ?? [],
     ...(options.trino !== undefined && { trino: options.trino }),
     ...(options.singleCatalog === true && { isOfOneCatalog: true, serviceAccounts: [], metadataCatalog: null }),
   };

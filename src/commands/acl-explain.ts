@@ -6,9 +6,9 @@ import { describePermission } from '../trino-rules/engine/access-fact.js';
 import { nameOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { nodeText } from '../trino-rules/model/node.js';
 import type { Question } from '../trino-rules/model/question.js';
-import { noAccount, type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
-import { readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
-import { print, printJson, remark, Unusable } from './output.js';
+import { noAccountRemark, type QuestionOptions, type Questions, questionsOf } from './explain-question.js';
+import { readForeignRules, type ParsedRulesFile, withinBudget } from './foreign-rules-file.js';
+import { print, printJson, printRemark, UnusableInput } from './output.js';
 import type { RemoteOptions } from '../platform/settings/settings-loader.js';
 import { remoteService, type RemoteService } from './remote-service.js';
 import { readListedUsers } from './users-file.js';
@@ -28,9 +28,9 @@ interface FileExplanation {
   grants: [];
   policies: [];
   section: SectionName;
-  /** The section that decides the question, if the file lacks it. */
+  /** The section by which the engine decides the question, if the file lacks that section; null: the file has it. */
   absent_section: SectionName | null;
-  /** Why the engine refuses a statement that the rule allows, such as a faulty mask; null: it does not refuse it. */
+  /** Why the engine refuses a statement that the rule allows, such as a faulty mask; null: no such reason is known. */
   refused_for: string | null;
 }
 
@@ -42,32 +42,33 @@ type Explanation = FileExplanation | ExplainedAccess;
  * or no; 2: an invalid question, a file that cannot be read or that the engine refuses, or a rule that cannot be evaluated.
  */
 export async function explainAccess(options: Options): Promise<number> {
-  const asked = questionsOf(options);
-  const problems = 'problems' in asked ? asked.problems : [];
+  const questionReading = questionsOf(options);
+  const problems = 'problems' in questionReading ? questionReading.problems : [];
   const { user, rules, users, json } = options;
   if (users !== undefined && rules === undefined) problems.push('--users says who is in which group for --rules');
   if (rules !== undefined && (options.url ?? options.tokenFile) !== undefined)
     problems.push('--rules asks a file, and --url a service');
-  if ('problems' in asked || problems.length > 0) throw new Unusable(problems);
-  const explain = rules === undefined ? recorded(options) : await fromFile(user, rules, users);
-  const answer = await firstAllowed(asked.questions, explain);
+  if ('problems' in questionReading || problems.length > 0) throw new UnusableInput(problems);
+  const explain = rules === undefined ? explainRecorded(options) : await explainFromFile(user, rules, users);
+  const answer = await explainUntilAllowed(questionReading.questions, explain);
   if (json) printJson(answer.explanation);
   else print(explanationLines(user, answer.question, answer.explanation));
   return 0;
 }
 
-type Explain = (question: Question) => Explanation | Promise<Explanation>;
+type ExplainQuestion = (question: Question) => Explanation | Promise<Explanation>;
 
-async function firstAllowed(
-  [question, ...others]: Questions,
-  explain: Explain,
+async function explainUntilAllowed(
+  [question, ...otherQuestions]: Questions,
+  explain: ExplainQuestion,
 ): Promise<{ question: Question; explanation: Explanation }> {
   const explanation = await explain(question);
-  const [next, ...rest] = others;
-  return explanation.allowed || next === undefined ? { question, explanation } : firstAllowed([next, ...rest], explain);
+  const [next, ...others] = otherQuestions;
+  const isFinalAnswer = explanation.allowed || next === undefined;
+  return isFinalAnswer ? { question, explanation } : explainUntilAllowed([next, ...others], explain);
 }
 
-function recorded(options: Options): Explain {
+function explainRecorded(options: Options): ExplainQuestion {
   const service = remoteService(options);
   if (service !== null) return () => explainRemotely(service, options);
   const { user } = options;
@@ -78,27 +79,28 @@ function recorded(options: Options): Explain {
   };
 }
 
-const STEPS = 1_000_000_000;
+const MAX_STEPS = 1_000_000_000;
 
-async function fromFile(name: string, path: string, users: string | undefined): Promise<Explain> {
+async function explainFromFile(name: string, path: string, users: string | undefined): Promise<ExplainQuestion> {
   const file = await readForeignRules(path);
-  const listed = users === undefined ? [] : readListedUsers(users);
-  const known = listed.find((user) => user.name === name);
-  if (users !== undefined && known === undefined) remark(`${users}: there is no ${name}, who is in no group then`);
-  const groups = users === undefined ? null : (known?.groups ?? []);
+  const listedUsers = users === undefined ? [] : readListedUsers(users);
+  const userLine = listedUsers.find((user) => user.name === name);
+  if (users !== undefined && userLine === undefined)
+    printRemark(`${users}: there is no ${name}, who is in no group then`);
+  const groups = users === undefined ? null : (userLine?.groups ?? []);
   return (question) =>
     withinBudget(`${path}: the rules combine more names than can be judged`, () =>
-      fileExplanation(path, file, explainForeign(file.rules, { name, groups }, question, new WorkBudget(STEPS))),
+      fileExplanation(path, file, explainForeign(file.rules, { name, groups }, question, new WorkBudget(MAX_STEPS))),
     );
 }
 
-function fileExplanation(path: string, file: ReadRulesFile, explanation: ForeignExplanation): FileExplanation {
+function fileExplanation(path: string, file: ParsedRulesFile, explanation: ForeignExplanation): FileExplanation {
   if (explanation.kind === 'undecided') {
     const { line, column } = file.placeOf(explanation.at);
-    const cure = explanation.isForGroups ? ': name the users and their groups with --users FILE' : '';
-    throw new Unusable([`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${cure}`]);
+    const advice = explanation.isForGroups ? ': name the users and their groups with --users FILE' : '';
+    throw new UnusableInput([`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${advice}`]);
   }
-  const { allowed, rule, considered, section, isAbsent, refusedFor } = explanation;
+  const { allowed, rule, consideredRules: considered, section, isAbsent, refusalReason: refusedFor } = explanation;
   return {
     allowed,
     rule: rule && { section: rule.section, index: rule.index, text: rule.text, ...file.placeOf(rule.at) },
@@ -112,12 +114,12 @@ function fileExplanation(path: string, file: ReadRulesFile, explanation: Foreign
 }
 
 function explanationLines(user: string, question: Question, explanation: Explanation): string[] {
-  const refused = 'refused_for' in explanation ? explanation.refused_for : null;
+  const refusalText = 'refused_for' in explanation ? explanation.refused_for : null;
   const lines: [string, string | null][] = [
     ['rule', ruleLine(explanation)],
-    ['refused', refused && `it ${refused}`],
+    ['refused', refusalText && `it ${refusalText}`],
     ['tried before', explanation.considered.map(nameOfRule).join(', ') || '-'],
-    ...('published' in explanation ? recordedLines(explanation) : []),
+    ...('published' in explanation ? recordedAccessLines(explanation) : []),
   ];
   return [
     `${user} ${explanation.allowed ? 'may' : 'may not'} ${describePermission(question)}`,
@@ -125,17 +127,17 @@ function explanationLines(user: string, question: Question, explanation: Explana
   ];
 }
 
-function recordedLines(explained: ExplainedAccess): [string, string | null][] {
-  const { grants, restrictions, published, allowed, smallest_change: change } = explained;
+function recordedAccessLines(explanation: ExplainedAccess): [string, string | null][] {
+  const { grants, restrictions, published, allowed, smallest_change: smallestChange } = explanation;
   return [
     ['grants', grants.join(', ') || '-'],
     ['policies', restrictions.map(restrictionText).join('; ') || '-'],
     ['published', published && `version ${published.version} ${publishedText(published, allowed)}`],
-    ['to turn it round', change?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'],
+    ['to turn it round', smallestChange?.steps.map((step) => JSON.stringify(step)).join('; ') ?? '-'],
   ];
 }
 
-/** `row filter 3 on sales.eu.orders.email` */
+/** A restriction as text, such as `row filter 3 on sales.eu.orders.email`. */
 function restrictionText({ policy_id: id, kind, resource }: ExplainedAccess['restrictions'][number]): string {
   const { column, ...node } = resource;
   return `${kind.replace('_', ' ')} ${id} on ${[nodeText(node) || 'everything', column ?? []].flat().join('.')}`;
@@ -145,19 +147,19 @@ function publishedText(
   { allowed, is_same: isSame }: { allowed: boolean; is_same: boolean },
   isAllowed: boolean,
 ): string {
-  const otherwise = isSame || allowed !== isAllowed ? '' : ', with other filters, masks or hidden columns';
-  return `${allowed ? 'allows' : 'denies'} it${otherwise}`;
+  const differenceText = isSame || allowed !== isAllowed ? '' : ', with other filters, masks or hidden columns';
+  return `${allowed ? 'allows' : 'denies'} it${differenceText}`;
 }
 
 function ruleLine(explanation: Explanation): string {
   const { rule } = explanation;
   if (rule !== null) return `${nameOfRule(rule)}  ${rule.text ?? ''}`;
   if (!('section' in explanation)) return 'none matches';
-  const { section, absent_section: absent } = explanation;
-  if (absent === null) return `no rule of "${section}" matches`;
-  const { whenAbsent } = formatOf(absent);
+  const { section, absent_section: absentSection } = explanation;
+  if (absentSection === null) return `no rule of "${section}" matches`;
+  const { whenAbsent } = formatOf(absentSection);
   const meaning = explanation.allowed ? (whenAbsent?.meaning ?? 'everybody may then') : 'nobody may then';
-  return `there is no section "${absent}": ${meaning}`;
+  return `there is no section "${absentSection}": ${meaning}`;
 }
 
 /** Asks `GET /api/admin/access/explain`, which explains only privileges that grants can give. */
@@ -165,17 +167,17 @@ async function explainRemotely(
   service: RemoteService,
   { user, privilege: text, catalog, schema, table, column, routine, as, of }: QuestionOptions,
 ): Promise<ReturnType<typeof explanationForm>> {
-  const privilege = PRIVILEGES.find((one) => one === text.toUpperCase());
-  const isOfEngine = privilege !== undefined && PRIVILEGE_TERMS[privilege].family === 'engine';
+  const privilege = PRIVILEGES.find((each) => each === text.toUpperCase());
+  const isEnginePrivilege = privilege !== undefined && PRIVILEGE_TERMS[privilege].family === 'engine';
   const query = {
     principal: await principalNamed(service, user),
     privilege: text.toUpperCase(),
     ...{ catalog, schema, table, column, routine },
     ...(as !== undefined && { as: await principalNamed(service, as) }),
-    ...(isOfEngine && (of === undefined ? { engine: 'true' } : { queries: await principalNamed(service, of) })),
+    ...(isEnginePrivilege && (of === undefined ? { engine: 'true' } : { queries: await principalNamed(service, of) })),
   };
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return service.get('/api/admin/access/explain', Object.fromEntries(given));
+  const givenParameters = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return service.get('/api/admin/access/explain', Object.fromEntries(givenParameters));
 }
 
 interface UserPage {
@@ -183,13 +185,13 @@ interface UserPage {
   next: string | null;
 }
 
-/** `user:12`, or `engine:NAME` if no account has the name, compared without case. */
+/** The principal with a name, compared without case: `user:12`, or `engine:NAME` if no account has the name. */
 async function principalNamed(service: RemoteService, name: string, after: string | null = null): Promise<string> {
   const query = { q: name, limit: '200', ...(after !== null && { after }) };
   const { items, next } = await service.get<UserPage>('/api/admin/users', query);
   const account = items.find(({ username }) => foldedName(username) === foldedName(name));
   if (account !== undefined) return `user:${account.id}`;
   if (next !== null) return principalNamed(service, name, next);
-  remark(noAccount(name));
+  printRemark(noAccountRemark(name));
   return `engine:${name}`;
 }

@@ -7,7 +7,7 @@ import { type RemoteService, remoteService } from './remote-service.js';
 import { printPreview, printRun, type ShownStatus, statusLines, versionText } from './run-output.js';
 
 // Imported only when needed, because loading the service's modules takes longer than a request to a running service.
-const fromDatabase = () => import('./from-database.js');
+const loadDatabaseCommands = () => import('./from-database.js');
 
 /** The answer of `POST /api/admin/acl/sync`. */
 interface RunAnswer {
@@ -22,12 +22,12 @@ interface Options extends RemoteOptions {
   json?: true;
 }
 
-/** Runs the sync once. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target failed or another run goes on. */
-export async function syncRules({ dryRun, json, ...remote }: Options): Promise<number> {
-  const service = remoteService(remote);
-  const asked = [dryRun === true, json === true] as const;
-  if (service !== null) return syncRemotely(service, ...asked);
-  return (await fromDatabase()).syncFromDatabase(...asked);
+/** Runs the sync once. Exit code 0: published, or nothing to change; 1: refused by a check; 2: the target failed or another run is active. */
+export async function syncRules({ dryRun, json, ...remoteOptions }: Options): Promise<number> {
+  const service = remoteService(remoteOptions);
+  const flags = [dryRun === true, json === true] as const;
+  if (service !== null) return syncRemotely(service, ...flags);
+  return (await loadDatabaseCommands()).syncFromDatabase(...flags);
 }
 
 async function syncRemotely(service: RemoteService, dryRun: boolean, json: boolean): Promise<number> {
@@ -42,13 +42,13 @@ async function syncRemotely(service: RemoteService, dryRun: boolean, json: boole
   return printRun({ kind, publication, reasons }, json);
 }
 
-const VERSIONS_SHOWN = 5;
+const MAX_SHOWN_VERSIONS = 5;
 
 /** Prints the state of publishing, as in `GET /api/admin/acl/status`. */
-export async function showStatus({ json, ...remote }: RemoteOptions & { json?: true }): Promise<number> {
-  const service = remoteService(remote);
+export async function showStatus({ json, ...remoteOptions }: RemoteOptions & { json?: true }): Promise<number> {
+  const service = remoteService(remoteOptions);
   const { status, versions } = await (service === null
-    ? (await fromDatabase()).statusFromDatabase(VERSIONS_SHOWN)
+    ? (await loadDatabaseCommands()).statusFromDatabase(MAX_SHOWN_VERSIONS)
     : statusOf(service));
   if (json) printJson(status);
   else print([...statusLines(status), ...versions.map(versionText)]);
@@ -56,7 +56,7 @@ export async function showStatus({ json, ...remote }: RemoteOptions & { json?: t
 }
 
 async function statusOf(service: RemoteService): Promise<ShownStatus> {
-  const limit = String(VERSIONS_SHOWN);
+  const limit = String(MAX_SHOWN_VERSIONS);
   const { items } = await service.get<{ items: ShownStatus['versions'] }>('/api/admin/acl/publications', { limit });
   return { status: await service.get('/api/admin/acl/status'), versions: items };
 }

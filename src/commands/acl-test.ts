@@ -1,9 +1,13 @@
 import { loadServiceSettings } from '../platform/settings/settings-loader.js';
-import { type ForeignVerdict, readGuarantees, testForeign } from '../rules-files/foreign/foreign-guarantees.js';
-import { displayName, namedLevels } from '../trino-rules/engine/access-fact.js';
+import {
+  type ForeignVerdict,
+  readGuarantees,
+  testForeignGuarantees,
+} from '../rules-files/foreign/foreign-guarantees.js';
+import { displayName, onlyNamedLevels } from '../trino-rules/engine/access-fact.js';
 import { locationsOf, sarifLog } from './check/reports.js';
-import { importBudget, readForeignRules, type ReadRulesFile, withinBudget } from './foreign-rules-file.js';
-import { print, printJson, Unusable } from './output.js';
+import { importBudget, readForeignRules, type ParsedRulesFile, withinBudget } from './foreign-rules-file.js';
+import { print, printJson, UnusableInput } from './output.js';
 import { problemLines, readStructured } from './structured-file.js';
 import { readListedUsers } from './users-file.js';
 
@@ -18,7 +22,7 @@ interface Options {
 /** The verdicts of all guarantees on one file. */
 interface TestedFile {
   file: string;
-  read: ReadRulesFile;
+  rulesFile: ParsedRulesFile;
   verdicts: readonly ForeignVerdict[];
 }
 
@@ -32,54 +36,55 @@ export async function testGuarantees(
 ): Promise<number> {
   const settings = loadServiceSettings();
   const serviceAccounts = serviceAccount ?? settings.serviceAccounts;
-  const untouched = { serviceAccounts, metadataCatalog: metadataCatalog ?? settings.metadataCatalog };
-  const given = readStructured(file);
-  const listed = users === undefined ? null : readListedUsers(users);
-  const reading = readGuarantees(given, untouched);
-  if (reading.kind === 'refused') throw new Unusable(problemLines(file, reading.problems));
-  const { read } = reading;
-  if (listed === null && read.groups.size > 0)
-    throw new Unusable([`${file}: names groups, whose members a list of users says (--users)`]);
-  const tested: TestedFile[] = [];
+  const exemptions = { serviceAccounts, metadataCatalog: metadataCatalog ?? settings.metadataCatalog };
+  const content = readStructured(file);
+  const listedUsers = users === undefined ? null : readListedUsers(users);
+  const reading = readGuarantees(content, exemptions);
+  if (reading.kind === 'refused') throw new UnusableInput(problemLines(file, reading.problems));
+  const { namedGuarantees } = reading;
+  if (listedUsers === null && namedGuarantees.groups.size > 0)
+    throw new UnusableInput([`${file}: names groups, whose members a list of users says (--users)`]);
+  const testedFiles: TestedFile[] = [];
   for (const name of names) {
-    const rules = await readForeignRules(name);
-    const result = withinBudget(`${name}: the rules combine more names and users than can be judged`, () =>
-      testForeign(rules.rules, read, listed, untouched, importBudget(rules)),
+    const rulesFile = await readForeignRules(name);
+    const judgement = withinBudget(`${name}: the rules combine more names and users than can be judged`, () =>
+      testForeignGuarantees(rulesFile.rules, namedGuarantees, listedUsers, exemptions, importBudget(rulesFile)),
     );
-    if (result.kind === 'undecided') {
-      const placed = result.problems.map(({ rule, at, message }) => `${placeIn(name, rules, at)} ${rule}: ${message}`);
-      throw new Unusable(placed);
-    }
-    tested.push({ file: name, read: rules, verdicts: result.verdicts });
+    if (judgement.kind === 'undecided')
+      throw new UnusableInput(
+        judgement.problems.map(({ rule, at, message }) => `${placeText(name, rulesFile, at)} ${rule}: ${message}`),
+      );
+    testedFiles.push({ file: name, rulesFile, verdicts: judgement.verdicts });
   }
-  if (format === 'json') printJson({ service_accounts: serviceAccounts, files: tested.map((each) => fileForm(each)) });
-  else if (format === 'sarif') printJson(sarifOf(tested), 2);
-  else print(linesOf(tested, serviceAccounts));
-  return tested.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
+  if (format === 'json')
+    printJson({ service_accounts: serviceAccounts, files: testedFiles.map((each) => testedFileJson(each)) });
+  else if (format === 'sarif') printJson(sarifOf(testedFiles), 2);
+  else print(reportLines(testedFiles, serviceAccounts));
+  return testedFiles.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
 
-function placeIn(file: string, read: ReadRulesFile, at: number): string {
-  const { line, column } = read.placeOf(at);
+function placeText(file: string, rulesFile: ParsedRulesFile, offset: number): string {
+  const { line, column } = rulesFile.placeOf(offset);
   return `${file}:${line}:${column}`;
 }
 
-function linesOf(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
-  const lines = files.flatMap(({ file, read, verdicts }) =>
+function reportLines(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
+  const lines = files.flatMap(({ file, rulesFile, verdicts }) =>
     verdicts.flatMap(({ guarantee, isBroken, brokenBy, breaches }) => [
       `${file}: ${isBroken ? 'BROKEN' : 'holds'}  ${guarantee.name}`,
       ...breaches.map(({ message, rule }) =>
-        rule === null ? `  ${message}` : `  ${message} by ${rule.place} (${placeIn(file, read, rule.at)})`,
+        rule === null ? `  ${message}` : `  ${message} by ${rule.place} (${placeText(file, rulesFile, rule.at)})`,
       ),
       ...(brokenBy > breaches.length ? [`  ${brokenBy} in all`] : []),
     ]),
   );
-  const untouched = serviceAccounts.length === 0 ? [] : [`not about: ${serviceAccounts.join(', ')}`];
-  const all = files.flatMap(({ verdicts }) => verdicts);
-  const broken = all.filter(({ isBroken }) => isBroken).length;
-  return [...lines, ...untouched, `${all.length} judged, ${broken} broken`];
+  const exemptionLines = serviceAccounts.length === 0 ? [] : [`not about: ${serviceAccounts.join(', ')}`];
+  const allVerdicts = files.flatMap(({ verdicts }) => verdicts);
+  const brokenCount = allVerdicts.filter(({ isBroken }) => isBroken).length;
+  return [...lines, ...exemptionLines, `${allVerdicts.length} judged, ${brokenCount} broken`];
 }
 
-function fileForm({ file, read, verdicts }: TestedFile): object {
+function testedFileJson({ file, rulesFile, verdicts }: TestedFile): object {
   const guarantees = verdicts.map((verdict) => ({
     name: verdict.guarantee.name,
     kind: verdict.guarantee.kind,
@@ -87,10 +92,10 @@ function fileForm({ file, read, verdicts }: TestedFile): object {
     broken_by: verdict.brokenBy,
     witnesses: verdict.breaches.map(({ person, privilege, fact, message, rule }) => ({
       person: displayName(person, 'anybody else'),
-      ...('resource' in fact && { resource: namedLevels(fact.resource) }),
+      ...('resource' in fact && { resource: onlyNamedLevels(fact.resource) }),
       privilege,
       message,
-      deciding_rule: rule === null ? null : { rule: rule.place, ...read.placeOf(rule.at) },
+      deciding_rule: rule === null ? null : { rule: rule.place, ...rulesFile.placeOf(rule.at) },
     })),
   }));
   return { file, guarantees };
@@ -98,13 +103,13 @@ function fileForm({ file, read, verdicts }: TestedFile): object {
 
 function sarifOf(files: readonly TestedFile[]): object {
   const names = [...new Set(files.flatMap(({ verdicts }) => verdicts.map(({ guarantee }) => guarantee.name)))];
-  const results = files.flatMap(({ file, read, verdicts }) =>
+  const results = files.flatMap(({ file, rulesFile, verdicts }) =>
     verdicts.flatMap(({ guarantee: { name }, breaches }) =>
       breaches.map(({ message, rule }) => ({
         ruleId: 'guarantee-broken',
         level: 'error',
         message: { text: `${name}: ${message}` },
-        locations: locationsOf({ file, ...read.placeOf(rule?.at ?? read.at), rule: rule?.place ?? null }),
+        locations: locationsOf({ file, ...rulesFile.placeOf(rule?.at ?? rulesFile.at), rule: rule?.place ?? null }),
         properties: { guarantee: name },
       })),
     ),

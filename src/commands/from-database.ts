@@ -13,44 +13,38 @@ import { explanationForm } from '../grants/domain/explanation-form.js';
 import { PublishedRules } from '../grants/domain/admission-ports.js';
 import { CommitUnconfirmed } from '../grants/access-writes.service.js';
 import { SnapshotFilesModule } from '../grants/grants.module.js';
-import { type AppliedForm, NOTHING, SnapshotFilesService } from '../grants/snapshot-files.service.js';
+import { type AppliedForm, EMPTY_LISTS, SnapshotFilesService } from '../grants/snapshot-files.service.js';
 import { SnapshotStore } from '../grants/domain/snapshot-store.js';
 import { Clock } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
 import { foldedName } from '../kernel/name.js';
 import { isDatabaseOutage } from '../platform/database/database-outage.js';
-import type { SettingsUser } from '../platform/settings/settings-loader.js';
+import type { SettingsCommand } from '../platform/settings/settings-loader.js';
 import { Settings } from '../platform/settings/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { Question } from '../trino-rules/model/question.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';
-import { noAccount } from './explain-question.js';
-import { remark, withProgress } from './output.js';
-import { RemoteSilence } from './remote-service.js';
+import { noAccountRemark } from './explain-question.js';
+import { printRemark, withProgress } from './output.js';
+import { NoRemoteAnswer } from './remote-service.js';
 import { printPreview, printRun, type ShownStatus } from './run-output.js';
 import { withModules } from './with-modules.js';
 
 /** The audit context of a command, without an actor, because nobody has signed in. */
-export const BY_COMMAND: AuditContext = { actor: null, origin: null };
+export const CLI_CONTEXT: AuditContext = { actor: null, origin: null };
 
-/** How long a command waits for another run that holds the lock. */
+/** The longest wait of a command for another run, which holds the lock. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** The terms of a run that a command requests. */
-export const RUN_BY_COMMAND = { trigger: 'cli', by: BY_COMMAND, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
+export const COMMAND_RUN = { trigger: 'cli', by: CLI_CONTEXT, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
 
-/** Runs work with the modules of publishing, without their schedule. */
+/** Runs `work` with the modules for publishing and for snapshot files. No scheduled publication runs begin. */
 export function withPublishing<T>(
-  command: SettingsUser,
+  command: SettingsCommand,
   work: (modules: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
-  return withModules(command, [PublishingModule], work);
-}
-
-/** Runs work with the modules of snapshot files. */
-function withFiles<T>(command: SettingsUser, work: (modules: INestApplicationContext) => Promise<T>): Promise<T> {
   return withModules(command, [PublishingModule, SnapshotFilesModule], work);
 }
 
@@ -60,12 +54,12 @@ export async function reportRun(
   run: Promise<RunResult>,
   json: boolean,
 ): Promise<number> {
-  const result = await withProgress('the run is under way', run);
-  if (result.kind === 'busy') {
-    remark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);
+  const runResult = await withProgress('the run is under way', run);
+  if (runResult.kind === 'busy') {
+    printRemark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);
     return 2;
   }
-  const { outcome } = result;
+  const { outcome } = runResult;
   if (outcome.kind === 'failed') await logMissingRights(outcome.failure.reason, modules);
   const { published } = await modules.get(PublicationsService).status();
   return printRun(outcome, json, { published, now: modules.get(Clock).now() });
@@ -73,13 +67,13 @@ export async function reportRun(
 
 /** Logs which rights at the target are missing, before the failure is reported. */
 async function logMissingRights(reason: RunFailure['reason'], modules: INestApplicationContext): Promise<void> {
-  if (reason === 'forbidden') await modules.get(TargetProbe).check();
+  if (reason === 'forbidden') await modules.get(TargetProbe).checkAll();
 }
 
 /** Runs the sync in this process. @returns the exit code */
 export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<number> {
   return withPublishing('acl sync', async (modules) => {
-    if (!dryRun) return reportRun(modules, modules.get(AclSyncService).run(RUN_BY_COMMAND), json);
+    if (!dryRun) return reportRun(modules, modules.get(AclSyncService).run(COMMAND_RUN), json);
     try {
       const preview = await withProgress('compiling and checking', modules.get(PreviewService).preview(null));
       return printPreview(preview, json);
@@ -87,7 +81,7 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
       const { reason, message } = failureOf(error);
       if (reason === 'internal') throw error;
       await logMissingRights(reason, modules);
-      remark(`${reason}: ${message}`);
+      printRemark(`${reason}: ${message}`);
       return 2;
     }
   });
@@ -97,8 +91,8 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
 export function statusFromDatabase(limit: number): Promise<ShownStatus> {
   return withPublishing('acl status', async (modules) => {
     const { items } = await modules.get(PublicationHistory).list({ limit, after: null });
-    const versions = items.map(({ publishedAt, isWithdrawal, ...shown }) => ({
-      ...shown,
+    const versions = items.map(({ publishedAt, isWithdrawal, ...versionFields }) => ({
+      ...versionFields,
       published_at: publishedAt.toISOString(),
       is_withdrawal: isWithdrawal,
     }));
@@ -109,14 +103,14 @@ export function statusFromDatabase(limit: number): Promise<ShownStatus> {
 /** The same answer as `GET /api/admin/access/explain` for the user with this name. */
 export function explainFromDatabase(user: string, question: Question): Promise<ReturnType<typeof explanationForm>> {
   return withPublishing('acl explain', async (modules) => {
-    const snapshots = modules.get(SnapshotStore);
-    const [published, users, names] = [
-      modules.get(PublishedRules),
-      modules.get(UserStore),
-      modules.get(PrincipalNames),
-    ];
-    const access = new AccessService(snapshots, published, users, names);
-    return explanationForm(await access.explain(principalNamed(await snapshots.read(), user), question), false);
+    const snapshotStore = modules.get(SnapshotStore);
+    const publishedRules = modules.get(PublishedRules);
+    const principalNames = modules.get(PrincipalNames);
+    const accessService = new AccessService(snapshotStore, publishedRules, modules.get(UserStore), principalNames);
+    return explanationForm(
+      await accessService.explain(principalNamed(await snapshotStore.read(), user), question),
+      false,
+    );
   });
 }
 
@@ -124,34 +118,34 @@ export function explainFromDatabase(user: string, question: Question): Promise<R
 function principalNamed({ users }: Snapshot, name: string): Principal {
   const account = users.find((user) => foldedName(user.name) === foldedName(name));
   if (account !== undefined) return { type: 'user', id: account.id };
-  remark(noAccount(name));
+  printRemark(noAccountRemark(name));
   return { type: 'engine', name };
 }
 
-/** @param write gets the snapshot file, and the configured mode of files */
-export function exportFromDatabase(write: (file: unknown, mode: number) => Promise<number>): Promise<number> {
-  return withFiles('snapshot export', async (modules) => {
+/** Exports the recorded access. @param write gets the snapshot file, and the configured mode of files */
+export function exportFromDatabase(write: (file: unknown, fileMode: number) => Promise<number>): Promise<number> {
+  return withPublishing('snapshot export', async (modules) => {
     const file = await withProgress('exporting', modules.get(SnapshotFilesService, { strict: false }).export());
     return write(file, modules.get(Settings).acl.fileMode);
   });
 }
 
-/** @throws Error that says whether the changes were made */
+/** Applies a parsed snapshot file. @throws Error that says whether the changes were made */
 export function applyToDatabase(
   path: string,
-  value: unknown,
-  options: { dryRun: boolean; prune: boolean },
+  file: unknown,
+  options: { isDryRun: boolean; mustPrune: boolean },
 ): Promise<AppliedForm> {
   return applyWithProgress(path, 'snapshot apply', (modules, report) =>
-    modules.get(SnapshotFilesService, { strict: false }).apply(value, options, BY_COMMAND, report).catch(refusedForm),
+    modules.get(SnapshotFilesService, { strict: false }).apply(file, options, CLI_CONTEXT, report).catch(refusedForm),
   );
 }
 
-/** The outcome of a file that would break a guarantee. @throws every other error */
+/** Turns the refusal of a file that would break a guarantee into the command's answer. Rethrows every other error. */
 function refusedForm(error: unknown): AppliedForm {
   if (!(error instanceof Refused && error.code === 'guarantee_broken')) throw error;
   const problems = (error.details.errors ?? []).map(({ message }) => ({ path: '', message }));
-  return { ...NOTHING, outcome: 'refused', problems };
+  return { ...EMPTY_LISTS, outcome: 'refused', problems };
 }
 
 /** Makes a file's changes and reports the progress. @throws Error that says whether they were made, if the database fails */
@@ -160,22 +154,22 @@ export function applyWithProgress<T>(
   command: 'snapshot apply' | 'users import',
   work: (modules: INestApplicationContext, report: (progress: string) => void) => Promise<T>,
 ): Promise<T> {
-  return withFiles(command, (modules) => {
+  return withPublishing(command, (modules) => {
     let progress = 'reading what is recorded';
-    const made = work(modules, (line) => (progress = line));
-    return withProgress(() => progress, made).catch((error: unknown) => {
+    const changesPromise = work(modules, (line) => (progress = line));
+    return withProgress(() => progress, changesPromise).catch((error: unknown) => {
       throw fileFailure(path, error, command === 'snapshot apply' ? 'apply' : 'import');
     });
   });
 }
 
-/** For a failure of the database or the service, an error that says whether a file's changes were made. Other errors stay unchanged. */
+/** Turns a failure of the database or the service into an error that says whether a file's changes were made. Keeps other errors. */
 export function fileFailure(path: string, error: unknown, verb: 'apply' | 'import'): unknown {
-  const unknown = `whether the changes are made is not known: ${verb} the file again, which makes only those that are missing`;
-  if (error instanceof RemoteSilence) return new Error(`${path}: ${error.message}; ${unknown}`, { cause: error });
+  const advice = `whether the changes are made is not known: ${verb} the file again, which makes only those that are missing`;
+  if (error instanceof NoRemoteAnswer) return new Error(`${path}: ${error.message}; ${advice}`, { cause: error });
   const isUnconfirmed = error instanceof CommitUnconfirmed;
   const cause: unknown = isUnconfirmed ? error.cause : error;
   if (!isDatabaseOutage(cause)) return cause;
-  const outcome = isUnconfirmed ? unknown : 'nothing was changed';
-  return new Error(`${path}: the database is unavailable or too slow; ${outcome}`, { cause });
+  const outcomeText = isUnconfirmed ? advice : 'nothing was changed';
+  return new Error(`${path}: the database is unavailable or too slow; ${outcomeText}`, { cause });
 }

@@ -2,36 +2,36 @@ import { constants } from 'node:os';
 import type { LogOutput } from '../platform/log/log-output.js';
 import type { Log } from '../platform/log/log.js';
 
-/** Milliseconds after the signal. `cut`: aborts running work. `abandon`: stops waiting for it. Kubernetes kills after 30 s. */
-const STOP = { cut: 15_000, abandon: 17_000, exit: 20_000 };
-const LAST_LINES_MS = 1_000;
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Milliseconds since the stop began. `breakOff`: aborts running work. `abandon`: waits only for the database. `exit`: ends the process. Kubernetes kills after 30 s. */
+const STOP_MS = { breakOff: 15_000, abandon: 17_000, exit: 20_000 };
+const LOG_FLUSH_MS = 1_000;
+const END_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Closes something: gracefully until `cut` is aborted, then at once. */
-type Close = (cut: AbortSignal) => Promise<void>;
+/** Closes a resource: gracefully until `deadline` is aborted, then at once. */
+type CloseAction = (deadline: AbortSignal) => Promise<void>;
 
 /**
  * Closes everything that a process opened, in reverse order, when the work ends or fails, or at the first signal. Further signals are
  * ignored, because a terminal signals npm and the service at once, and npm passes its signal on.
  */
 export class Lifetime {
-  private readonly opened: Promise<Close>[] = [];
+  private readonly closers: Promise<CloseAction>[] = [];
   private isEnding = false;
-  private closing: Promise<boolean> | null = null;
+  private completion: Promise<boolean> | null = null;
 
   /**
-   * @param exitCode the exit code after a signal
-   * @param output the log's output, which gets a second to write its last lines before a signal ends the process
+   * @param exitCodeFor the exit code after a signal
+   * @param logOutput the log's output, which gets a second to write its last lines before a signal ends the process
    */
   constructor(
     private readonly log: Pick<Log, 'info' | 'error'>,
-    private readonly exitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal],
-    private readonly output?: LogOutput,
+    private readonly exitCodeFor = (signal: NodeJS.Signals): number => 128 + constants.signals[signal],
+    private readonly logOutput?: LogOutput,
   ) {
-    for (const signal of SIGNALS) process.on(signal, () => void this.endBy(signal));
+    for (const signal of END_SIGNALS) process.on(signal, () => void this.endBySignal(signal));
   }
 
-  /** Runs `work`, then closes everything that it opened, also if it fails. */
+  /** Runs `work`, then closes everything that was opened, also if `work` fails. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -41,64 +41,64 @@ export class Lifetime {
     }
   }
 
-  /** Waits for `opening`, and closes its result at the end. Never returns if a signal has come meanwhile. */
-  async open<T>(opening: Promise<T>, close: (opened: T, cut: AbortSignal) => Promise<void>): Promise<T> {
-    this.opened.push(
-      opening.then(
-        (opened) => (cut) => close(opened, cut),
+  /** Waits for `resourcePromise`, and closes the resource at the end. Never returns if a signal has come meanwhile. */
+  async open<T>(resourcePromise: Promise<T>, close: (resource: T, deadline: AbortSignal) => Promise<void>): Promise<T> {
+    this.closers.push(
+      resourcePromise.then(
+        (resource) => (deadline) => close(resource, deadline),
         () => () => Promise.resolve(), // the caller gets the error
       ),
     );
-    const opened = await opening;
+    const resource = await resourcePromise;
     await this.waitIfEnding();
-    return opened;
+    return resource;
   }
 
   /** Never resolves. For a process that only a signal ends. */
-  async untilSignal(): Promise<never> {
+  async waitForSignal(): Promise<never> {
     return new Promise<never>(() => undefined);
   }
 
   private async waitIfEnding(): Promise<void> {
-    if (this.isEnding) await this.untilSignal();
+    if (this.isEnding) await this.waitForSignal();
   }
 
-  private async endBy(signal: NodeJS.Signals): Promise<void> {
+  private async endBySignal(signal: NodeJS.Signals): Promise<void> {
     if (this.isEnding) return;
     this.isEnding = true;
     this.log.info('stopping', { signal });
-    setTimeout(() => process.exit(1), STOP.exit);
-    const isClean = await this.closeAll();
-    await this.output?.untilRead(LAST_LINES_MS);
-    process.exit(isClean ? this.exitCode(signal) : 1);
+    setTimeout(() => process.exit(1), STOP_MS.exit);
+    const isGraceful = await this.closeAll();
+    await this.logOutput?.waitUntilRead(LOG_FLUSH_MS);
+    process.exit(isGraceful ? this.exitCodeFor(signal) : 1);
   }
 
-  /** @returns whether everything closed gracefully */
+  /** Closes everything that was opened, once. @returns whether everything closed gracefully */
   private closeAll(): Promise<boolean> {
-    this.closing ??= this.closeInTurn(AbortSignal.timeout(STOP.cut), AbortSignal.timeout(STOP.abandon));
-    return this.closing;
+    this.completion ??= this.closeInTurn(AbortSignal.timeout(STOP_MS.breakOff), AbortSignal.timeout(STOP_MS.abandon));
+    return this.completion;
   }
 
-  private async closeInTurn(cut: AbortSignal, abandon: AbortSignal): Promise<boolean> {
-    let isClean = true;
-    for (let next = this.opened.pop(); next !== undefined; next = this.opened.pop()) {
-      const closed = next.then((close) => close(cut));
-      const isLast = this.opened.length === 0; // the database, which may use the time after `abandon`
+  private async closeInTurn(deadline: AbortSignal, abandonSignal: AbortSignal): Promise<boolean> {
+    let hasClosedAll = true;
+    for (let closer = this.closers.pop(); closer !== undefined; closer = this.closers.pop()) {
+      const closePromise = closer.then((close) => close(deadline));
+      const isLastCloser = this.closers.length === 0; // the database, which may use the time after `abandon`
       try {
-        await (isLast ? closed : Promise.race([closed, rejectionOn(abandon)]));
+        await (isLastCloser ? closePromise : Promise.race([closePromise, rejectionOn(abandonSignal)]));
       } catch (err) {
-        isClean = false;
+        hasClosedAll = false;
         this.log.error('the stop was not clean', { err });
       }
     }
-    return isClean && !cut.aborted;
+    return hasClosedAll && !deadline.aborted;
   }
 }
 
 function rejectionOn(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const late = (): void => reject(new Error('closing took too long'));
-    if (signal.aborted) late();
-    signal.addEventListener('abort', late, { once: true });
+    const rejectTimeout = (): void => reject(new Error('closing took too long'));
+    if (signal.aborted) rejectTimeout();
+    signal.addEventListener('abort', rejectTimeout, { once: true });
   });
 }

@@ -6,57 +6,58 @@ import { reasonOf } from '../platform/files/plain-file.js';
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
-process.stderr.on('error', () => undefined); // nothing is left to report it to
+process.stderr.on('error', () => undefined); // there is no other output to report it to
 
 /** Prints lines of a command's result to standard output. @throws Error if standard output is a file that cannot hold them */
 export function print(lines: string | readonly string[]): void {
-  printDocument(typeof lines === 'string' ? printable(lines) : lines.map(printable).join('\n'));
+  printDocument(typeof lines === 'string' ? toPrintable(lines) : lines.map(toPrintable).join('\n'));
 }
 
 /** Prints a command's result as JSON. @param indent blanks for each level */
 export function printJson(value: unknown, indent = 0): void {
-  printDocument(escaped(JSON.stringify(value, null, indent)));
+  printDocument(escapeControlCharacters(JSON.stringify(value, null, indent)));
 }
 
 /** Prints JSON or YAML unchanged: unprintable characters in it are already escaped. */
 export function printDocument(text: string): void {
-  const status = fstatSync(STANDARD_OUTPUT);
-  if (status.isFIFO() || status.isSocket() || process.stdout.isTTY) process.stdout.write(`${text}\n`);
-  else writeWhole(Buffer.from(`${text}\n`));
+  const outputStats = fstatSync(STANDARD_OUTPUT);
+  if (outputStats.isFIFO() || outputStats.isSocket() || process.stdout.isTTY) process.stdout.write(`${text}\n`);
+  else writeAll(Buffer.from(`${text}\n`));
 }
 
 const STANDARD_OUTPUT = 1;
 
 /** Writes all bytes. Node's stream would not notice a write that a full disk cut short. */
-function writeWhole(bytes: Buffer): void {
+function writeAll(bytes: Buffer): void {
   try {
-    for (let written = 0; written < bytes.length;) written += writeSync(STANDARD_OUTPUT, bytes, written);
+    for (let offset = 0; offset < bytes.length;) offset += writeSync(STANDARD_OUTPUT, bytes, offset);
   } catch (error) {
     throw new Error(`standard output is cut off: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Prints a line about a problem or the progress to standard error. */
-export function remark(line: string): void {
-  process.stderr.write(`${printable(line)}\n`);
+export function printRemark(line: string): void {
+  process.stderr.write(`${toPrintable(line)}\n`);
 }
 
-const REPORT_EVERY_MS = 2_000;
+const REPORT_INTERVAL_MS = 2_000;
 
 /**
  * Reports every two seconds how long `work` has taken: `publishing: 4 s`.
  * @param label names the work, or returns the step that it has reached
  */
 export async function withProgress<T>(label: string | (() => string), work: Promise<T>): Promise<T> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const timer = setInterval(
-    () => remark(`${typeof label === 'string' ? label : label()}: ${Math.round((performance.now() - begun) / 1000)} s`),
-    REPORT_EVERY_MS,
+    () =>
+      printRemark(
+        `${typeof label === 'string' ? label : label()}: ${Math.round((performance.now() - startedAt) / 1000)} s`,
+      ),
+    REPORT_INTERVAL_MS,
   );
   return work.finally(() => clearInterval(timer));
 }
 
-/** Lines with the problems of a file, each after its place. */
 export function placedLines(
   file: string,
   problems: readonly { line?: number; column?: number; message: string }[],
@@ -64,27 +65,28 @@ export function placedLines(
   return problems.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`);
 }
 
-/** A command cannot use its input. Each problem is a line on standard error; the exit code is 2. */
-export class Unusable extends NamedError {
+/** Thrown when a command cannot use its input. Each problem is a line on standard error; the exit code is 2. */
+export class UnusableInput extends NamedError {
   constructor(readonly problems: readonly string[]) {
     super(problems.join('\n'));
   }
 }
 
 /** Control characters that a terminal interprets, except tabs and line ends, and characters that change the text's direction. */
-const COMMANDING = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const TERMINAL_CONTROLS =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-const ENDS_OF_LINES = /[\n\r\u2028\u2029]/g;
+const LINE_ENDS = /[\n\r\u2028\u2029]/g;
 
 /** Beginnings of CI commands: `::` at the start of a line (GitHub), `##[` and `##vso[` anywhere (GitHub, Azure). */
 const CI_COMMAND = /^\s*:(?=:)|#(?=#(?:vso)?\[)/g;
 
 /** Text on one line, without sequences that a terminal or a CI interprets as commands. */
-export function printable(text: string): string {
-  return text.replace(ENDS_OF_LINES, ' ').replace(COMMANDING, '�').replace(CI_COMMAND, '�');
+export function toPrintable(text: string): string {
+  return text.replace(LINE_ENDS, ' ').replace(TERMINAL_CONTROLS, '�').replace(CI_COMMAND, '�');
 }
 
-/** JSON, or YAML with double quotes, with its control characters escaped. */
-export function escaped(text: string): string {
-  return text.replace(COMMANDING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** Escapes control characters in JSON, or in YAML that has them only between double quotes. */
+export function escapeControlCharacters(text: string): string {
+  return text.replace(TERMINAL_CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,7 +1,7 @@
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { SettingsRefused } from '../platform/settings/settings-loader.js';
 import { VERSION } from '../platform/operations/version.js';
-import { remark, Unusable } from './output.js';
+import { printRemark, UnusableInput } from './output.js';
 import { SEVERITIES } from '../trino-rules/document/finding.js';
 
 /**
@@ -27,13 +27,13 @@ function commandsOf(command: Command): Command[] {
 /** A program without commands yet. Exit codes of its commands: 0 fine, 1 findings or refused, 2 unreadable, unreachable or wrong usage. */
 export function newProgram(name: string, description: string): Command {
   const program = new Command(name).description(description).version(VERSION);
-  const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(remark);
+  const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(printRemark);
   // The command's name after the name of its group.
   const subcommandTerm = (command: Command): string =>
     (command.parent?.parent ? `${command.parent.name()} ` : '') + help.subcommandTerm(command);
   program.configureHelp({ visibleCommands: commandsOf, subcommandTerm });
-  program.configureOutput({ writeErr, outputError: (text) => remark(text.trimEnd()) }).exitOverride((stop) => {
-    process.exit(stop.exitCode === 0 ? 0 : 2);
+  program.configureOutput({ writeErr, outputError: (text) => printRemark(text.trimEnd()) }).exitOverride((error) => {
+    process.exit(error.exitCode === 0 ? 0 : 2);
   });
   return program;
 }
@@ -43,30 +43,30 @@ export async function runProgram(program: Command): Promise<void> {
   try {
     await program.parseAsync();
   } catch (error) {
-    if (error instanceof Unusable) {
-      error.problems.forEach(remark);
+    if (error instanceof UnusableInput) {
+      error.problems.forEach(printRemark);
       process.exit(2);
     }
     const message = error instanceof Error ? error.message : String(error);
     // The message about refused settings has one line for each problem.
-    const [first = '', ...others] = error instanceof SettingsRefused ? message.split('\n') : [message];
-    [`${program.name()}: ${first}`, ...others].forEach(remark);
+    const [firstLine = '', ...otherLines] = error instanceof SettingsRefused ? message.split('\n') : [message];
+    [`${program.name()}: ${firstLine}`, ...otherLines].forEach(printRemark);
     process.exit(error instanceof SettingsRefused ? 78 : 2);
   }
 }
 
 /** Collects an option that can be given several times, each time with several values separated by commas. */
-const listed = (value: string, before: string[] = []): string[] => [
-  ...before,
+const collectList = (value: string, previousValues: string[] = []): string[] => [
+  ...previousValues,
   ...value.split(',').map((name) => name.trim()),
 ];
 
-const release = (value: string): number => {
+const parseRelease = (value: string): number => {
   if (!/^[0-9]{3,4}$/.test(value)) throw new InvalidArgumentError('It must be a release of Trino, such as 484.');
   return Number(value);
 };
 
-/** Adds the commands for any rules files: part of `grantline acl …`, and all of `grantline-rules`. They load no module of the service. */
+/** Adds the commands that read rules files: some of `grantline acl …`, all of `grantline-rules`. They load no module of the service. */
 export function addRulesCommands(parent: Command): void {
   parent
     .command('check')
@@ -80,18 +80,18 @@ export function addRulesCommands(parent: Command): void {
       new Option('--fail-on <severity>', 'exit code 1 from this severity up').choices(SEVERITIES).default('error'),
     )
     .option('--explain <code>', 'what a finding means')
-    .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', listed)
-    .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', listed)
-    .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', listed)
+    .option('--service-account <names>', 'must have what the catalogs below say (ACL_SERVICE_ACCOUNTS)', collectList)
+    .option('--writable-catalog <names>', 'where they may write (ACL_WRITABLE_CATALOGS)', collectList)
+    .option('--readable-catalog <names>', 'where they may read (ACL_READABLE_CATALOGS)', collectList)
     .option('--metadata-catalog <name>', 'where nobody may do anything (ACL_METADATA_CATALOG)')
     .option(
       '--external-table-catalog <names>',
       'with tables over the files of others (ACL_EXTERNAL_TABLE_CATALOGS)',
-      listed,
+      collectList,
     )
-    .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', listed)
+    .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', collectList)
     .option('--single-catalog', 'the files are the rules of a single catalog (<connector>.security=file)')
-    .option('--trino <version>', 'the release of the engine, such as 484', release)
+    .option('--trino <version>', 'the release of the engine, such as 484', parseRelease)
     .action(loadAction(async () => (await import('./acl-check.js')).checkFiles));
 
   parent
@@ -117,7 +117,7 @@ export function addRulesCommands(parent: Command): void {
     .description('judge guarantees by any rules file: exit code 1 if one is broken, with who, where and by which rule')
     .requiredOption('--guarantees <file>', 'a snapshot file, of which only guarantees is read')
     .option('--users <file>', 'one user a line, with groups behind a colon: ana: analysts, sales')
-    .option('--service-account <names>', 'no guarantee is about these (ACL_SERVICE_ACCOUNTS)', listed)
+    .option('--service-account <names>', 'no guarantee is about these (ACL_SERVICE_ACCOUNTS)', collectList)
     .option('--metadata-catalog <name>', 'not a part of everything (ACL_METADATA_CATALOG)')
     .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
     .action(loadAction(async () => (await import('./acl-test.js')).testGuarantees));

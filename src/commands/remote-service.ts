@@ -1,93 +1,85 @@
+import { isObject, jsonOrNull } from '../kernel/json-reader.js';
 import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
-import { AxiosExchange, LostConnection, OversizedReply, type Question } from '../platform/http/axios-exchange.js';
+import { AxiosExchange, LostConnection, OversizedReply, type HttpRequest } from '../platform/http/axios-exchange.js';
 import { loadRemoteAccess, type RemoteAccess, type RemoteOptions } from '../platform/settings/settings-loader.js';
-import { remark } from './output.js';
+import { printRemark } from './output.js';
 
-/** Milliseconds within which the whole answer must arrive. */
-const DEADLINE = 30_000;
+const DEADLINE_MS = 30_000;
 
-/** The same limit for a run of the sync or a large snapshot, which take minutes. */
-export const LONG_DEADLINE = 600_000;
+/** The deadline of requests that take minutes: a run of the sync, or a large snapshot. */
+export const LONG_DEADLINE_MS = 600_000;
 
 /** The most bytes of an answer. A snapshot of a million grants has 330 MB. */
-const LARGEST_ANSWER = 400_000_000;
+const MAX_ANSWER_BYTES = 400_000_000;
 
 /** The service refused the request or was not reached, so nothing was done. */
 export class RemoteRefusal extends NamedError {}
 
 /** The service gave no answer, so the request may have taken effect. */
-export class RemoteSilence extends NamedError {}
+export class NoRemoteAnswer extends NamedError {}
 
 /** The API of a running service, with an API token. */
 @Opaque
 export class RemoteService {
-  private readonly exchange = new AxiosExchange(LARGEST_ANSWER);
+  private readonly exchange = new AxiosExchange(MAX_ANSWER_BYTES);
 
   constructor(private readonly access: RemoteAccess) {}
 
   /** @typeParam Form the type of the answer by the service's OpenAPI document */
-  get<Form>(path: string, query: Readonly<Record<string, string>> = {}, timeout = DEADLINE): Promise<Form> {
-    const asked = new URLSearchParams(query).toString();
-    return this.request<Form>(asked === '' ? path : `${path}?${asked}`, { method: 'GET', timeout });
+  get<Form>(path: string, query: Readonly<Record<string, string>> = {}, timeout = DEADLINE_MS): Promise<Form> {
+    const parameters = new URLSearchParams(query).toString();
+    return this.request<Form>(parameters === '' ? path : `${path}?${parameters}`, { method: 'GET', timeout });
   }
 
   post<Form>(path: string, body: object = {}): Promise<Form> {
-    const asked = { method: 'POST', timeout: LONG_DEADLINE, body: JSON.stringify(body) } as const;
-    return this.request<Form>(path, asked, { 'Content-Type': 'application/json' });
+    const requestOptions = { method: 'POST', timeout: LONG_DEADLINE_MS, body: JSON.stringify(body) } as const;
+    return this.request<Form>(path, requestOptions, { 'Content-Type': 'application/json' });
   }
 
-  /** @throws RemoteRefusal, RemoteSilence */
+  /** Sends a request and returns the JSON answer. @throws RemoteRefusal, NoRemoteAnswer */
   private async request<Form>(
     path: string,
-    asked: Pick<Question, 'method' | 'timeout' | 'body'>,
-    headers: Question['headers'] = {},
+    message: Pick<HttpRequest, 'method' | 'timeout' | 'body'>,
+    headers: HttpRequest['headers'] = {},
   ): Promise<Form> {
     const { url, token } = this.access;
-    const given = { Accept: 'application/json', Authorization: `Bearer ${token.reveal()}`, ...headers };
+    const allHeaders = { Accept: 'application/json', Authorization: `Bearer ${token.reveal()}`, ...headers };
     const reply = await this.exchange
-      .send({ ...asked, url: `${url}${path}`, headers: given })
+      .send({ ...message, url: `${url}${path}`, headers: allHeaders })
       .catch((error: unknown) => {
         if (!(error instanceof LostConnection || error instanceof OversizedReply)) throw error;
-        const Failure = UNREACHED.test(error.message) ? RemoteRefusal : RemoteSilence;
-        throw new Failure(`${url} gives no answer: ${error.message}`);
+        const FailureClass = UNREACHABLE_CODES.test(error.message) ? RemoteRefusal : NoRemoteAnswer;
+        throw new FailureClass(`${url} gives no answer: ${error.message}`);
       });
-    const answer = objectIn(reply.body);
-    // A refused snapshot file has the same form as an applied one.
+    const parsedBody = jsonOrNull(reply.body.toString());
+    const answer = isObject(parsedBody) ? parsedBody : null;
+    // The answer to a refused snapshot file has the same form as the answer to an applied one.
     const isRefusedFile = reply.status === 422 && answer !== null && 'outcome' in answer;
     if (answer !== null && (reply.status === 200 || isRefusedFile)) return answer as Form;
-    throw new RemoteRefusal(`${url} answers ${reply.status} ${answer === null ? FOREIGN : problemText(answer)}`);
+    throw new RemoteRefusal(`${url} answers ${reply.status} ${answer === null ? NO_JSON_TEXT : problemText(answer)}`);
   }
 }
 
-/** The service that the options name. Null: the command works on the configured database. @throws SettingsRefused */
+/** The service that the options name. Null: none, so the command works on the configured database. @throws SettingsRefused */
 export function remoteService(options: RemoteOptions): RemoteService | null {
   const access = loadRemoteAccess(options);
   if (access === null) return null;
-  remark(`service: ${access.url}`);
+  printRemark(`service: ${access.url}`);
   return new RemoteService(access);
 }
 
 /** Codes of failures before the connection was made. */
-const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|.*_CERT_.*|ERR_TLS_.*)$/;
+const UNREACHABLE_CODES = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|.*_CERT_.*|ERR_TLS_.*)$/;
 
-const FOREIGN = 'without JSON: is this the address of the API?';
-
-function objectIn(body: Buffer): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch {
-    return null;
-  }
-}
+const NO_JSON_TEXT = 'without JSON: is this the address of the API?';
 
 /** A problem (RFC 9457) on one line. */
 function problemText({ code, detail, errors, request_id: id }: Readonly<Record<string, unknown>>): string {
-  const fields = Array.isArray(errors) ? (errors as { field: string; message: string }[]) : [];
+  const fieldErrors = Array.isArray(errors) ? (errors as { field: string; message: string }[]) : [];
   const texts = [
     ...[code, detail].filter((text) => typeof text === 'string'),
-    ...fields.map(({ field, message }) => `${field} ${message}`),
+    ...fieldErrors.map(({ field, message }) => `${field} ${message}`),
     ...(typeof id === 'string' ? [`(request ${id})`] : []),
   ];
   return texts.join(' ').replace(/\s+/g, ' ');

@@ -5,16 +5,16 @@ import type { Preview } from '../acl-sync/preview.service.js';
 import type { Finding } from '../trino-rules/document/finding.js';
 import { print, printJson } from './output.js';
 
-const EXIT: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
+const EXIT_CODES: Record<RunOutcome['kind'], number> = { applied: 0, no_change: 0, refused: 1, failed: 2 };
 
 /** Prints how a run ended. @returns the exit code */
-export function printRun(run: ShownRun, json: boolean, live?: Parameters<typeof runLines>[1]): number {
+export function printRun(run: ShownRun, json: boolean, liveState?: Parameters<typeof runLines>[1]): number {
   if (json) printJson(runForm(run));
-  else print(runLines(run, live));
-  return EXIT[run.kind];
+  else print(runLines(run, liveState));
+  return EXIT_CODES[run.kind];
 }
 
-/** A run with the API's field names, with only part of the publication's fields. Unlike in the API, a failed run is an answer too. */
+/** A run with the API's field names, and with only some fields of its publication. Includes failed runs, which are errors in the API. */
 function runForm(run: ShownRun): object {
   const publication = run.kind === 'failed' ? null : run.publication;
   return {
@@ -30,7 +30,6 @@ function runForm(run: ShownRun): object {
   };
 }
 
-/** Prints what a run would do. @returns the exit code */
 export function printPreview(preview: Preview, json: boolean): number {
   if (json) printJson(preview);
   else print(previewLines(preview));
@@ -39,7 +38,7 @@ export function printPreview(preview: Preview, json: boolean): number {
 
 function previewLines({ would, rules, bytes, diff, checks, drift }: Preview): string[] {
   return [
-    `the next run would ${WOULD[would]}: ${rules} rules, ${bytes} bytes`,
+    `the next run would ${OUTCOME_TEXTS[would]}: ${rules} rules, ${bytes} bytes`,
     ...(drift ? ['  the live rules have been edited by hand, or are not of Grantline'] : []),
     ...diff.rules.removed.map((rule) => `- ${rule}`),
     ...diff.rules.added.map((rule) => `+ ${rule}`),
@@ -48,17 +47,14 @@ function previewLines({ would, rules, bytes, diff, checks, drift }: Preview): st
   ];
 }
 
-const WOULD: Record<Preview['would'], string> = {
+const OUTCOME_TEXTS: Record<Preview['would'], string> = {
   publish: 'publish',
   no_change: 'change nothing',
   refused: 'be refused',
 };
 
-type OwnStatus = ReturnType<typeof statusForm>;
-
-/** `open_catalogs` comes from a running service only, which asks the engine for its catalogs; older services have no guarantees. */
-type StatusForm = Omit<OwnStatus, 'broken_guarantees'> &
-  Partial<Pick<OwnStatus, 'broken_guarantees'>> & { open_catalogs?: Finding[] };
+/** The status. Only a running service gives `open_catalogs`, because it asks the engine for its catalogs. */
+type StatusForm = ReturnType<typeof statusForm> & { open_catalogs?: Finding[] };
 
 /** The fields of a version that a line shows, with the API's names. */
 interface ShownVersion {
@@ -76,15 +72,14 @@ export interface ShownStatus {
   versions: ShownVersion[];
 }
 
-/** A line about a published version. */
 export function versionText({ version, hash, rules, restored, ...publication }: ShownVersion): string {
-  const withdrawn = publication.is_withdrawal ? ', revokes alone' : '';
-  const kind = restored === null ? withdrawn : `, restored version ${restored.version}`;
-  return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publication.published_at}: ${rules} rules${kind}`;
+  const withdrawalText = publication.is_withdrawal ? ', revokes alone' : '';
+  const kindText = restored === null ? withdrawalText : `, restored version ${restored.version}`;
+  return `${`version ${version}`.padEnd(20)}${hash.slice(0, 6)}, ${publication.published_at}: ${rules} rules${kindText}`;
 }
 
 export function statusLines(status: StatusForm): string[] {
-  const { published, live, drift, waiting_for_approval: waiting } = status;
+  const { published, live, drift, waiting_for_approval: waitingChange } = status;
   const lines: [string, string | null][] = [
     ['target', status.target],
     ['last run', status.last_run_at && `${status.last_run_at}  ${status.last_outcome ?? ''}`],
@@ -98,11 +93,25 @@ export function statusLines(status: StatusForm): string[] {
     ['refused since', status.refused_since],
     ['restored until', status.restored_until],
     ['edited by hand', drift && `${drift.found_at}, ${drift.overwritten ? 'overwritten' : 'still there'}`],
-    ['waits for approval', waiting && `${waiting.hash}, since ${waiting.since}`],
+    ['waits for approval', waitingChange && `${waitingChange.hash}, since ${waitingChange.since}`],
   ];
-  const shown = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
-  const broken = (status.broken_guarantees ?? []).map(
+  const { targets, instances = [], canary } = status;
+  if (targets.length > 1)
+    for (const { kind, name, published: publishedHash, live: liveHash, error } of targets) {
+      const liveText = kind === 'opa' ? [`live ${liveHash ?? 'not known'}`] : [];
+      lines.push([name, [publishedHash ?? 'nothing', ...liveText, ...(error === null ? [] : [error])].join('  ')]);
+    }
+  for (const { instance, revision, last_seen_at: lastSeenAt, errors } of instances)
+    lines.push([instance, [revision ?? 'no bundle', `seen ${lastSeenAt}`, ...errors].join('  ')]);
+  if (canary !== undefined)
+    lines.push([
+      'canary',
+      canary === null ? 'no engine was asked: live by reports alone' : `${canary.answer ?? 'no answer'}, ${canary.at}`,
+    ]);
+  const shownLines = lines.map(([name, value]) => `${name.padEnd(20)}${value ?? '-'}`);
+  const brokenLines = status.broken_guarantees.map(
     ({ name, since, message }) => `  ${name}: broken since ${since}: ${message}`,
   );
-  return [...shown, ...broken, ...[...status.last_reasons, ...(status.open_catalogs ?? [])].flatMap(findingLines)];
+  const findings = [...status.last_reasons, ...(status.open_catalogs ?? [])];
+  return [...shownLines, ...brokenLines, ...findings.flatMap(findingLines)];
 }

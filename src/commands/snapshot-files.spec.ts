@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { anySnapshot } from '../../test/support/snapshots/any-snapshot.js';
 import { readYamlText, structuredText } from './structured-file.js';
-import { effective } from '../trino-rules/model/effective-snapshot.js';
+import { effectiveSnapshot } from '../trino-rules/model/effective-snapshot.js';
 import { exportSnapshot } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { readAccessFile } from '../grants/domain/access-file.js';
@@ -67,7 +67,7 @@ describe('an exported snapshot', () => {
   ])('is read as the same access, to the byte: %s', (_, throughText) => {
     fc.assert(
       fc.property(anySnapshot(), fc.array(description, { minLength: 1 }), (any, texts) => {
-        const recorded = withoutEqualGrants(effective(any));
+        const recorded = withoutEqualGrants(effectiveSnapshot(any));
         const describe = (rows: readonly { id: number }[]) =>
           new Map(rows.map(({ id }) => [id, texts[id % texts.length] ?? '']));
         const { groups, grants, policies } = recorded;
@@ -86,13 +86,13 @@ describe('an exported snapshot', () => {
         const again = reading.file;
         expect(exportSnapshot(again.snapshot, again.descriptions)).toEqual(file);
         expect(
-          changesBetween({ snapshot: recorded, descriptions }, again, { prune: true, managed: new Set() }),
+          changesBetween({ snapshot: recorded, descriptions }, again, { mustPrune: true, managedGroupIds: new Set() }),
         ).toEqual({
           groups: [],
           grants: [],
           policies: [],
           guarantees: [],
-          managed: [],
+          managedGroups: [],
         });
       }),
       { numRuns: 60 },

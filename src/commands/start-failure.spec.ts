@@ -18,10 +18,10 @@ describe('a failure at the start', () => {
           .listen(port, host, () => resolve(null)),
       );
 
-    await expect(listenOn({ host: '127.0.0.1', port, settings }, listen)).rejects.toThrow(
+    await expect(listenOn({ host: '127.0.0.1', port, settingNames: settings }, listen)).rejects.toThrow(
       `127.0.0.1:${port} is in use: end the other process, or set another PORT (0: any free one) (EADDRINUSE)`,
     );
-    await expect(listenOn({ host: '192.0.2.1', port: 0, settings }, listen)).rejects.toThrow(
+    await expect(listenOn({ host: '192.0.2.1', port: 0, settingNames: settings }, listen)).rejects.toThrow(
       /^192.0.2.1 is no address of this machine: set HOST to one, .* \(EADDRNOTAVAIL\)$/,
     );
     await new Promise((closed) => taken.close(closed));

@@ -1,6 +1,6 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Unusable } from './output.js';
+import { UnusableInput } from './output.js';
 import { problemLines, readStructured, structuredText } from './structured-file.js';
 import { sharedFolder } from '../../test/support/service/shared-folder.js';
 
@@ -23,7 +23,7 @@ describe('a file of JSON or YAML', () => {
       readStructured(path);
       return [];
     } catch (error) {
-      if (!(error instanceof Unusable)) throw error;
+      if (!(error instanceof UnusableInput)) throw error;
       return error.problems.map((line) => line.replace(`${file}: `, ''));
     }
   };

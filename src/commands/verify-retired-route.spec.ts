@@ -71,7 +71,7 @@ describe('routeUrls', () => {
     ['http://host/engine/?x=1#y', 'http://host/engine/v1/statement'],
     ['https://trino.example.org/v1/statement/', 'https://trino.example.org/v1/statement'],
   ])('%s', (text, statement) => {
-    expect(routeUrls(text)?.statement).toBe(statement);
+    expect(routeUrls(text)?.statementUrl).toBe(statement);
   });
 
   it.each(['trino.example.org', 'ftp://trino.example.org', 'https://me:secret@trino.example.org', ''])(

@@ -1,16 +1,15 @@
 import type { Readable } from 'node:stream';
 import axios from 'axios';
 import { USER_AGENT } from '../platform/operations/version.js';
-import { print, printJson, Unusable } from './output.js';
+import { print, printJson, UnusableInput } from './output.js';
 
-/** Milliseconds within which each request must be answered. */
-const DEADLINE = 15_000;
-/** The most bytes read of an answer, because signs of the engine stand at its beginning. */
-const ENOUGH = 64 * 1024;
+const DEADLINE_MS = 15_000;
+/** The most bytes read of an answer. Signs of the engine are at its beginning. */
+const MAX_READ_BYTES = 64 * 1024;
 
-const EXIT = { retired: 0, reachable: 1, unknown: 2 } as const;
+const EXIT_CODES = { retired: 0, reachable: 1, unknown: 2 } as const;
 
-const SUMMARIES = {
+const VERDICT_SUMMARIES = {
   retired: 'the route is retired: nothing that answered is an engine',
   reachable: 'THE ENGINE ANSWERS: the route is not retired',
   unknown: 'nothing is proved: not every probe was answered',
@@ -18,21 +17,21 @@ const SUMMARIES = {
 
 /** Prints whether a route to the engine is retired. Needs no settings. Exit codes: 0 retired, 1 a sign of the engine, 2 a probe unanswered. */
 export async function verifyRetiredRoute(url: string, { json }: { json?: true }): Promise<number> {
-  const found = await routeVerdict(url);
-  if (found === null) throw new Unusable([`${url} is not a web address such as https://trino.example.org`]);
-  if (json) printJson(found);
-  else print([...found.lines, SUMMARIES[found.verdict]]);
-  return EXIT[found.verdict];
+  const result = await routeVerdict(url);
+  if (result === null) throw new UnusableInput([`${url} is not a web address such as https://trino.example.org`]);
+  if (json) printJson(result);
+  else print([...result.lines, VERDICT_SUMMARIES[result.verdict]]);
+  return EXIT_CODES[result.verdict];
 }
 
 /** Probes whether a former host of the engine still leads to it. Null: the text is no web address, or contains credentials. */
 export async function routeVerdict(host: string): Promise<RouteVerdict | null> {
-  const questions = routeQuestions(host);
-  return questions && judgeRoute(await Promise.all(questions.map(ask)));
+  const probes = routeProbes(host);
+  return probes && judgeRoute(await Promise.all(probes.map(sendProbe)));
 }
 
 /** Sends a request without credentials to the host. Follows no redirects and uses no proxies of the environment. */
-async function ask({ probe, method, url, headers, body }: RouteQuestion): Promise<RouteAnswer> {
+async function sendProbe({ probe, method, url, headers, body }: RouteProbe): Promise<RouteAnswer> {
   try {
     const answer = await axios.request<Readable>({
       method,
@@ -48,18 +47,18 @@ async function ask({ probe, method, url, headers, body }: RouteQuestion): Promis
       maxRedirects: 0,
       validateStatus: null,
       responseType: 'stream',
-      signal: AbortSignal.timeout(DEADLINE),
+      signal: AbortSignal.timeout(DEADLINE_MS),
     });
-    const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
-    const seen = await beginningOf(answer.data);
-    return { kind: 'answer', probe, status: answer.status, headers: Object.fromEntries(named), body: seen };
+    const fields = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
+    const bodyStart = await beginningOf(answer.data);
+    return { kind: 'answer', probe, status: answer.status, headers: Object.fromEntries(fields), body: bodyStart };
   } catch (error) {
     const code = axios.isAxiosError(error) ? error.code : undefined;
     return { kind: 'silence', probe, reason: code === 'ERR_CANCELED' ? 'no answer in time' : (code ?? 'unknown') };
   }
 }
 
-/** The first bytes of a body, also if it breaks off. */
+/** The first bytes of a body, even if it breaks off. */
 async function beginningOf(stream: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -67,12 +66,12 @@ async function beginningOf(stream: Readable): Promise<string> {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size >= ENOUGH) break;
+      if (size >= MAX_READ_BYTES) break;
     }
   } catch {
-    // Signs of the engine in the status, the headers and the bytes so far count, although the body broke off.
+    // The body broke off. The bytes read so far are returned, because they may show a sign of the engine.
   }
-  return Buffer.concat(chunks).subarray(0, ENOUGH).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, MAX_READ_BYTES).toString('utf8');
 }
 
 /** The result of one probe of the former host. */
@@ -81,7 +80,7 @@ export type RouteAnswer =
   | { kind: 'silence'; probe: string; reason: string };
 
 /**
- * `retired`: every probe was answered, and no answer shows a sign of an engine. `reachable`: an answer shows one.
+ * `retired`: every probe was answered, and no answer shows a sign of an engine. `reachable`: an answer shows such a sign.
  * `unknown`: a probe was not answered, so nothing is proved.
  */
 interface RouteVerdict {
@@ -91,9 +90,9 @@ interface RouteVerdict {
 }
 
 /** Matches headers and texts of engines (seen on Trino 483). */
-const CHALLENGE = /realm="?(trino|presto)|token_type="?jwt/i;
-const HEADER = /^x-(trino|query|presto)-/i;
-const TEXTS = [
+const ENGINE_CHALLENGE = /realm="?(trino|presto)|token_type="?jwt/i;
+const ENGINE_HEADER = /^x-(trino|query|presto)-/i;
+const ENGINE_TEXTS = [
   'Basic authentication or X-Trino-Original-User or X-Trino-User must be sent',
   'Authentication over HTTP is not enabled',
   'Both Trino and Query headers detected',
@@ -108,10 +107,10 @@ const TEXTS = [
 /** The first sign of an engine in an answer; null: there is none. */
 export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): string | null {
   const { headers, body } = answer;
-  if (CHALLENGE.test(headers['www-authenticate'] ?? '')) return "the engine's challenge";
-  const header = Object.keys(headers).find((name) => HEADER.test(name));
+  if (ENGINE_CHALLENGE.test(headers['www-authenticate'] ?? '')) return "the engine's challenge";
+  const header = Object.keys(headers).find((name) => ENGINE_HEADER.test(name));
   if (header !== undefined) return `the header ${header}`;
-  const text = TEXTS.find((known) => body.includes(known));
+  const text = ENGINE_TEXTS.find((engineText) => body.includes(engineText));
   if (text !== undefined) return `the engine's text "${text}"`;
   // Searched as text, because a long answer is cut off and cannot be parsed.
   if (/"nextUri"\s*:/.test(body) && /"id"\s*:/.test(body)) return 'a statement taken by the engine';
@@ -121,37 +120,35 @@ export function signOfEngine(answer: Extract<RouteAnswer, { kind: 'answer' }>): 
   return null;
 }
 
-/** The verdict by the answers to real statements and to the information page. A 200 on `GET /` would prove nothing. */
+/** Judges by the answers to real statements and to the information page. A 200 on `GET /` would prove nothing. */
 export function judgeRoute(answers: readonly RouteAnswer[]): RouteVerdict {
-  const signs = answers.map((answer) => (answer.kind === 'answer' ? signOfEngine(answer) : null));
+  const engineSigns = answers.map((answer) => (answer.kind === 'answer' ? signOfEngine(answer) : null));
   const lines = answers.map((answer, position) => {
     if (answer.kind === 'silence') return `${answer.probe}: not answered (${answer.reason})`;
-    const sign = signs[position] ?? null;
-    return `${answer.probe}: ${answer.status}, ${sign ?? `nothing of an engine${origin(answer.headers)}`}`;
+    const engineSign = engineSigns[position] ?? null;
+    return `${answer.probe}: ${answer.status}, ${engineSign ?? `nothing of an engine${originText(answer.headers)}`}`;
   });
-  if (signs.some((sign) => sign !== null)) return { verdict: 'reachable', lines };
-  const silent = answers.some((answer) => answer.kind === 'silence');
-  return { verdict: silent ? 'unknown' : 'retired', lines };
+  if (engineSigns.some((sign) => sign !== null)) return { verdict: 'reachable', lines };
+  const hasUnansweredProbe = answers.some((answer) => answer.kind === 'silence');
+  return { verdict: hasUnansweredProbe ? 'unknown' : 'retired', lines };
 }
 
-function origin(headers: Readonly<Record<string, string>>): string {
+function originText(headers: Readonly<Record<string, string>>): string {
   const { server, location } = headers;
   return `${server === undefined ? '' : `, from ${server}`}${location === undefined ? '' : `, redirected to ${location}`}`;
 }
 
 /** The former host's statement endpoint and information page; null: the text is no web address. */
-export function routeUrls(text: string): { statement: string; info: string } | null {
+export function routeUrls(text: string): { statementUrl: string; infoUrl: string } | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
   if (url.username !== '' || url.password !== '') return null;
-  const base = url.origin + url.pathname.replace(/\/+$/, '').replace(/\/v1\/statement$/, '');
-  return { statement: `${base}/v1/statement`, info: `${base}/v1/info` };
+  const baseUrl = url.origin + url.pathname.replace(/\/+$/, '').replace(/\/v1\/statement$/, '');
+  return { statementUrl: `${baseUrl}/v1/statement`, infoUrl: `${baseUrl}/v1/info` };
 }
 
-/** One request of the verification. */
-interface RouteQuestion {
-  /** Name of the probe to print. */
+interface RouteProbe {
   probe: string;
   method: 'GET' | 'POST';
   url: string;
@@ -159,18 +156,17 @@ interface RouteQuestion {
   body: string | null;
 }
 
-/** The user that probes claim in headers, which the engine trusted on the former host. */
-const CLAIMED = 'grantline-verification';
+/** The user name that probes claim in headers. On the former host the engine trusted such headers. */
+const CLAIMED_USER = 'grantline-verification';
 
-/** Requests with a real statement for each prefix of user headers and without any, and for the information page; null: no web address. */
-function routeQuestions(host: string): RouteQuestion[] | null {
+function routeProbes(host: string): RouteProbe[] | null {
   const urls = routeUrls(host);
   if (urls === null) return null;
-  const statement = { method: 'POST', url: urls.statement, body: 'SELECT 1' } as const;
+  const statement = { method: 'POST', url: urls.statementUrl, body: 'SELECT 1' } as const;
   return [
-    { ...statement, probe: 'SELECT 1 as X-Trino-User', headers: { 'X-Trino-User': CLAIMED } },
-    { ...statement, probe: 'SELECT 1 as X-Query-User', headers: { 'X-Query-User': CLAIMED } },
+    { ...statement, probe: 'SELECT 1 as X-Trino-User', headers: { 'X-Trino-User': CLAIMED_USER } },
+    { ...statement, probe: 'SELECT 1 as X-Query-User', headers: { 'X-Query-User': CLAIMED_USER } },
     { ...statement, probe: 'SELECT 1 as nobody', headers: {} },
-    { probe: 'GET /v1/info', method: 'GET', url: urls.info, headers: {}, body: null },
+    { probe: 'GET /v1/info', method: 'GET', url: urls.infoUrl, headers: {}, body: null },
   ];
 }

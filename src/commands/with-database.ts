@@ -1,40 +1,39 @@
 import { type Database, openDatabase } from '../platform/database/database.js';
 import { createPino, PinoLog } from '../platform/log/pino-log.js';
 import type { Log } from '../platform/log/log.js';
-import { loadSettings, type SettingsUser } from '../platform/settings/settings-loader.js';
+import { loadSettings, type SettingsCommand } from '../platform/settings/settings-loader.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { Lifetime } from './lifetime.js';
-import { print, remark } from './output.js';
+import { print, printRemark } from './output.js';
 import { migrate, type MigrationWait, type SchemaState, schemaState } from '../platform/database/migrator.js';
 import { runOnDatabase } from './start-failure.js';
 
-/** The context of a command that uses the database. */
 export interface CommandContext {
   settings: Settings;
-  /** Writes to standard error, because standard output is the command's answer. */
+  /** The log, which goes to standard error, because standard output is for the command's answer. */
   log: Log;
   database: Database;
-  lifetime: Lifetime;
+  commandLifetime: Lifetime;
 }
 
-/** Whether a command may create an empty database. Others, called in a wrong folder, would give answers from an empty one. */
-export function mayCreate(command: SettingsUser): boolean {
+/** Whether a command may create a database. Other commands may not: in a wrong folder they would answer from an empty database. */
+export function mayCreateDatabase(command: SettingsCommand): boolean {
   return command === 'migrate' || command === 'users create-admin';
 }
 
-/** Runs a command's work on the database, and releases it also when the work fails or a signal ends it. */
+/** Runs a command's work on the database. Closes the database afterwards, also if the work fails or a signal ends it. */
 export async function withDatabase<T>(
-  command: SettingsUser,
+  command: SettingsCommand,
   work: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   const settings = await loadSettings(command);
   const log = new PinoLog(createPino({ ...settings.log, level: 'warn' }, process.stderr));
   const lifetime = new Lifetime(log);
   return lifetime.run(async () => {
-    const opening = openDatabase(settings, { mayCreate: mayCreate(command), report: remark });
-    const database = await lifetime.open(opening, (opened) => opened.release());
-    remark(`database: ${database.name}`);
-    return work({ settings, log, database, lifetime });
+    const databasePromise = openDatabase(settings, { mayCreate: mayCreateDatabase(command), report: printRemark });
+    const database = await lifetime.open(databasePromise, (openedDatabase) => openedDatabase.release());
+    printRemark(`database: ${database.name}`);
+    return work({ settings, log, database, commandLifetime: lifetime });
   });
 }
 
@@ -42,21 +41,21 @@ export async function withDatabase<T>(
 export async function migrateSchema(
   settings: Settings,
   database: Database,
-  report = ({ waitsFor, seconds }: MigrationWait) => remark(`waiting for ${waitsFor}: ${seconds} s`),
+  report = ({ obstacle, seconds }: MigrationWait) => printRemark(`waiting for ${obstacle}: ${seconds} s`),
 ): Promise<string[]> {
   const { url, migrationUrl } = database;
   const setting = migrationUrl === url ? 'DATABASE_URL' : 'DATABASE_MIGRATION_URL';
-  return runOnDatabase(database, () => migrate(migrationUrl, url, { least: settings, report }), setting);
+  return runOnDatabase(database, () => migrate(migrationUrl, url, { minRetention: settings, report }), setting);
 }
 
-/** @throws Error if the schema is missing, or too old for this version */
+/** Checks the schema. @throws Error if the schema is missing, or too old for this version */
 export async function requireSchema(database: Database): Promise<void> {
   const schema = await requireTables(database);
   if (schema.kind === 'behind')
-    throw new Error(`${database.name} lacks ${schema.pending} migrations of this version: run "grantline migrate"`);
+    throw new Error(`${database.name} lacks ${schema.backlog} migrations of this version: run "grantline migrate"`);
 }
 
-/** @throws Error if the database has no tables of any version */
+/** Reads the state of the schema. @throws Error if the database has no tables of any version */
 export async function requireTables({ name, url }: Database): Promise<SchemaState> {
   const schema = await runOnDatabase({ name }, () => schemaState(url));
   if (schema.kind === 'absent')
@@ -66,11 +65,10 @@ export async function requireTables({ name, url }: Database): Promise<SchemaStat
   return schema;
 }
 
-/** Applies pending migrations and stops. */
 export async function applyMigrations(): Promise<number> {
   return withDatabase('migrate', async ({ settings, database }) => {
-    const applied = await migrateSchema(settings, database);
-    print(applied.length === 0 ? 'nothing to migrate' : applied.map((name) => `applied ${name}`));
+    const appliedMigrations = await migrateSchema(settings, database);
+    print(appliedMigrations.length === 0 ? 'nothing to migrate' : appliedMigrations.map((name) => `applied ${name}`));
     return 0;
   });
 }

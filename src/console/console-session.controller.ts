@@ -2,10 +2,10 @@ import { Body, Controller, Delete, Get, Post, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  browserCookie,
+  browserCookieHeader,
   browserCookieIn,
   type CookieSite,
-  expiredBrowserCookie,
+  expiredCookieHeader,
 } from '../auth/domain/browser-cookie.js';
 import { PASSWORD_REFUSALS, SIGN_IN_REFUSALS, SignOutResponse } from '../auth/auth.dto.js';
 import type { BrowserSession } from '../auth/domain/session.js';
@@ -46,12 +46,12 @@ export class ConsoleSessionController {
 
   @Public()
   @Polled()
-  /** Answers 200 when nobody is signed in: browsers log a 401 as an error. */
-  @ApiRoute('getConsoleStart', 'Who is signed in to the web console')
+  /** Answers 200 also when nobody is signed in, because browsers log a 401 as an error. */
+  @ApiRoute('getConsoleStart', 'The signed-in account of the web console')
   @Get()
   @Answers(ConsoleStartResponse)
-  async start(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
-    // One credential a request: an Authorization header makes the cookie ignored.
+  async getStart(@Req() request: FastifyRequest): Promise<ConsoleStartResponse> {
+    // A request has one credential: an Authorization header takes precedence over the cookie.
     const { cookie: cookies, authorization } = request.headers;
     const cookie = authorization === undefined ? browserCookieIn(cookies, this.siteOf(request)) : null;
     const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
@@ -71,7 +71,7 @@ export class ConsoleSessionController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
     const cookie = await this.signIn.signInBrowser(username, password, client);
-    void reply.header('Set-Cookie', browserCookie(this.siteOf(request), cookie));
+    void reply.header('Set-Cookie', browserCookieHeader(this.siteOf(request), cookie));
   }
 
   @BeforePasswordChange()
@@ -79,23 +79,23 @@ export class ConsoleSessionController {
   @Delete()
   @ApiBearerAuth('access-token')
   @NoContent()
-  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the identity provider, where it goes on.' })
+  @ApiOkResponse({ type: SignOutResponse, description: 'It began at the provider, where the user is still signed in.' })
   async end(
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() client: Client,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SignOutResponse | undefined> {
-    const url = await this.sessions.logout(user, client);
+    const signOutUrl = await this.sessions.logout(user, client);
     void reply
-      .header('Set-Cookie', expiredBrowserCookie(this.siteOf(request)))
+      .header('Set-Cookie', expiredCookieHeader(this.siteOf(request)))
       .header('Clear-Site-Data', '"cookies", "storage"');
-    if (url === null) return undefined;
+    if (signOutUrl === null) return undefined;
     void reply.status(200);
-    return { sign_out_url: url };
+    return { sign_out_url: signOutUrl };
   }
 
-  @ApiRoute('confirmConsoleSession', 'Give the password again, before what asks for it', ...PASSWORD_REFUSALS)
+  @ApiRoute('confirmConsoleSession', 'Prove the identity again by password', ...PASSWORD_REFUSALS)
   @Post('confirm')
   @BodyLimits()
   @ApiBearerAuth('access-token')
@@ -110,10 +110,10 @@ export class ConsoleSessionController {
 
   private accountOf({ account, provedAt }: BrowserSession): ConsoleAccountResponse {
     const { id, username, role, hasPassword } = account;
-    return { id, username, role, has_password: hasPassword, is_confirmed: this.sessions.isRecent(provedAt) };
+    return { id, username, role, has_password: hasPassword, is_confirmed: this.sessions.isRecentProof(provedAt) };
   }
 
   private siteOf({ protocol, hostname }: FastifyRequest): CookieSite {
-    return { production: this.settings.production, protocol, hostname };
+    return { isProduction: this.settings.isProduction, protocol, hostname };
   }
 }

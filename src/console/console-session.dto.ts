@@ -1,38 +1,27 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { LoginDto } from '../auth/auth.dto.js';
 import { ApiNullable, INTEGER } from '../platform/http/api-fields.js';
-import { passwordCharacterProblem, type Role, ROLES } from '../users/domain/account.js';
-import { TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
+import { type Role, ROLES } from '../users/domain/account.js';
 
-export class ConsoleSignInDto {
-  @ApiProperty({ pattern: WITHOUT_NUL, description: 'In any case.' })
-  @TextRule(passwordCharacterProblem)
-  username!: string;
+export class ConsoleSignInDto extends LoginDto {}
 
-  @ApiProperty({ pattern: WITHOUT_NUL })
-  @TextRule(passwordCharacterProblem)
-  password!: string;
-}
-
-export class ConfirmationDto {
-  @ApiProperty({ pattern: WITHOUT_NUL })
-  @TextRule(passwordCharacterProblem)
-  password!: string;
-}
+export class ConfirmationDto extends PickType(LoginDto, ['password']) {}
 
 export class ConsoleAccountResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() username!: string;
   @ApiProperty({ enum: ROLES }) role!: Role;
-  @ApiProperty({ description: 'False: the person signs in, and confirms, at the identity provider.' })
+  @ApiProperty({ description: 'False: the person signs in and confirms actions at the identity provider.' })
   has_password!: boolean;
-  @ApiProperty({ description: 'Whether the last proof of who it is is recent enough for what asks for one.' })
+  @ApiProperty({ description: 'Whether the last proof of identity is recent enough for actions that require one.' })
   is_confirmed!: boolean;
 }
 
-/** The first answer that the page needs. */
+/** The answer to the first request of the console's page. */
 export class ConsoleStartResponse {
-  @ApiNullable(ConsoleAccountResponse, 'Of the cookie; null: nobody is signed in.')
+  @ApiNullable(ConsoleAccountResponse, 'The account that the cookie belongs to; null: nobody is signed in.')
   account!: ConsoleAccountResponse | null;
 
-  @ApiProperty({ description: 'False: nobody can grant anything yet.' }) has_administrator!: boolean;
+  @ApiProperty({ description: 'False: nobody can grant anything yet.' })
+  has_administrator!: boolean;
 }

@@ -4,27 +4,27 @@ import { Refused } from '../kernel/errors.js';
 import type { Settings } from '../platform/settings/settings.js';
 
 /**
- * Refuses requests that a browser sends with our cookie for another origin, GET included. `SameSite=Strict` alone lets those
- * of the same site through, such as of another port or a neighbouring host.
+ * Refuses requests, GET included, that a page of another origin makes with the cookie of our session. `SameSite=Strict` alone would allow pages of the
+ * same site, such as of another port or a neighbouring host.
  */
-export function refuseOtherSites(server: FastifyInstance, { production, console }: Settings): void {
+export function refuseOtherSites(server: FastifyInstance, { isProduction, console }: Settings): void {
   if (!console.enabled) return;
   server.addHook('onRequest', (request, _, done) => {
-    done(isRefused(request, production) ? new Refused('cross_site') : undefined);
+    done(isCrossSite(request, isProduction) ? new Refused('cross_site') : undefined);
   });
 }
 
-function isRefused(request: FastifyRequest, production: boolean): boolean {
+function isCrossSite(request: FastifyRequest, isProduction: boolean): boolean {
   const { headers, routeOptions, protocol, hostname, host } = request;
   if (headers.cookie === undefined || headers.authorization !== undefined) return false;
-  if (browserCookieIn(headers.cookie, { production, protocol, hostname }) === null) return false;
-  // In production a proxy may end TLS without telling us.
-  const own = `${production ? 'https' : protocol}://${host}`;
+  if (browserCookieIn(headers.cookie, { isProduction, protocol, hostname }) === null) return false;
+  // In production the own origin is always https, because a proxy may end TLS without a header that says so.
+  const ownOrigin = `${isProduction ? 'https' : protocol}://${host}`;
   const fetchSite = headers['sec-fetch-site']?.toString();
-  return !isOpenToOtherSites(routeOptions.url) && !isSameOrigin({ fetchSite, ...headers }, own);
+  return !isOpenToOtherSites(routeOptions.url) && !isSameOrigin({ fetchSite, ...headers }, ownOrigin);
 }
 
-/** The origin of a request in the words of the browser. */
+/** The headers that show which page sent a request. */
 interface RequestSource {
   /** `Sec-Fetch-Site` (W3C Fetch Metadata). */
   fetchSite: string | undefined;
@@ -32,24 +32,17 @@ interface RequestSource {
   referer?: string | undefined;
 }
 
-/**
- * Whether a page of our own origin made the request. `own`: our origin, for browsers that send no Fetch Metadata, as over plain HTTP to
- * another host than this machine; there a GET has no `Origin`, but a `Referer`.
- */
-export function isSameOrigin({ fetchSite, origin, referer }: RequestSource, own: string): boolean {
+/** Whether a page of our own origin made the request. Over plain HTTP, browsers often send no Fetch Metadata; `Origin` or `Referer` is then compared. */
+export function isSameOrigin({ fetchSite, origin, referer }: RequestSource, ownOrigin: string): boolean {
   if (fetchSite !== undefined) return fetchSite === 'same-origin';
-  return (origin ?? originOf(referer)) === own;
-}
-
-function originOf(referer: string | undefined): string | null {
-  return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : null;
+  const refererOrigin = referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : null;
+  return (origin ?? refererOrigin) === ownOrigin;
 }
 
 /**
- * Whether requests of other sites may carry the cookie: to routes that never read it. Browsers come to those of the identity
- * provider from its site, and to the API's description by a typed address.
- *
- * @param route its pattern, not the path as it was sent, which may spell letters as `%61`; undefined: there is none
+ * Whether other sites may send requests to a route, because the route never reads the cookie. For example, the identity provider redirects
+ * browsers to the routes of its sign-in.
+ * @param route the route's pattern, not the request's path, which may spell letters as `%61`; undefined: no route matches
  */
 export function isOpenToOtherSites(route: string | undefined): boolean {
   return (

@@ -3,48 +3,42 @@ import { DatabaseSession, LOCK_NOT_AVAILABLE, sqlState } from '../platform/datab
 import type { Descriptions } from '../trino-rules/model/snapshot-export.js';
 import { GUARANTEES_LOCK } from './guarantee.store.js';
 
-/** Shorter than the statement timeout, whose error does not name the reason. A lock timeout of the role itself takes precedence. */
+/** The longest wait for a lock, unless the database role has a lock timeout. Less than the statement timeout, whose error would not mention locks. */
 const LOCK_TIMEOUT = '25s';
 
-interface DescriptionRow {
-  of: keyof Descriptions;
-  id: number;
-  description: string;
-}
-
-/** Reads and locks for exporting and applying snapshot files, besides the snapshot itself. */
+/** The queries and locks that exporting and applying snapshot files need, besides reading the snapshot itself. */
 @Injectable()
 export class AccessFileStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  /** Descriptions of all rows, including revoked, removed and deleted ones. */
-  async descriptions(): Promise<Descriptions> {
-    const rows = await this.session.query<DescriptionRow>(
+  /** Descriptions by the ids of groups, grants, policies and guarantees, including rows that were revoked, removed or deleted. */
+  async readDescriptions(): Promise<Descriptions> {
+    const rows = await this.session.query<{ list: keyof Descriptions; id: number; description: string }>(
       ['groups', 'grants', 'policies', 'guarantees']
-        .map((table) => `SELECT '${table}' AS of, id, description FROM ${table} WHERE description IS NOT NULL`)
+        .map((table) => `SELECT '${table}' AS list, id, description FROM ${table} WHERE description IS NOT NULL`)
         .join(' UNION ALL '),
     );
-    const of = (table: keyof Descriptions) =>
-      new Map(rows.filter((row) => row.of === table).map(({ id, description }) => [id, description]));
-    return { groups: of('groups'), grants: of('grants'), policies: of('policies'), guarantees: of('guarantees') };
+    const textsOf = (table: keyof Descriptions) =>
+      new Map(rows.filter((row) => row.list === table).map(({ id, description }) => [id, description]));
+    const [groups, grants] = [textsOf('groups'), textsOf('grants')];
+    return { groups, grants, policies: textsOf('policies'), guarantees: textsOf('guarantees') };
   }
 
-  /** Ids of groups whose members the identity provider decides. */
-  async managedGroups(): Promise<ReadonlySet<number>> {
+  async managedGroupIds(): Promise<ReadonlySet<number>> {
     const rows = await this.session.query<{ id: number }>(
       `SELECT id FROM groups WHERE source <> 'local' AND deleted_at IS NULL`,
     );
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Called at the beginning of a transaction: all its statements then read one state of the database. */
-  async readOneState(): Promise<void> {
+  /** Makes all statements of the transaction read one state of the database. Must be called at the beginning of the transaction. */
+  async useRepeatableRead(): Promise<void> {
     await this.session.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
   }
 
   /**
-   * Until this transaction ends, no other one can change groups, grants, policies or guarantees. The groups are locked first, because every
-   * transaction that locks several of these tables does so (see `GroupStore.findMissing`). EXCLUSIVE also waits for locked rows.
+   * Keeps other transactions from changing groups, grants, policies and guarantees until this one ends. Groups are locked first, as in every
+   * transaction that locks several of these tables (see `GroupStore.findMissing`). EXCLUSIVE also waits for locked rows.
    * @throws Error when the locks are not free in time
    */
   async lockWrites(): Promise<void> {

@@ -5,17 +5,16 @@ import { Settings } from '../platform/settings/settings.js';
 import { Transaction, TransactionDeadlock } from '../platform/database/transaction.js';
 import { AccessChangesService } from '../users/access-changes.service.js';
 
-/** The commit failed after all writes. The changes may be committed all the same, if only the database's answer was lost. */
+/** Error of a commit that failed after all writes. The changes may be committed nevertheless: perhaps only the database's answer was lost. */
 export class CommitUnconfirmed extends NamedError {}
 
-/** Attempts of a write. On a deadlock, as between two batches of the same grants, PostgreSQL rolls one transaction back. */
-const MOST_TRIES = 5;
-/** The longest time in milliseconds that a write waits for its turn. */
-const LONGEST_WAIT = 10_000;
+/** The most attempts of one write. A write is repeated if PostgreSQL rolled it back because of a deadlock, such as between two batches of grants. */
+const MAX_ATTEMPTS = 5;
+const MAX_QUEUE_WAIT_MS = 10_000;
 
 /**
- * Writes groups, grants and policies. The writes use at most half of the database connections: while a snapshot file is applied they
- * all wait for its locks, and if they held every connection nobody could sign in.
+ * Writes groups, grants and policies, by at most half of the database connections. While a snapshot file is applied, all writes wait
+ * and keep their connections. If the writes held every connection, nobody could sign in.
  */
 @Injectable()
 export class AccessWritesService {
@@ -24,39 +23,39 @@ export class AccessWritesService {
   constructor(
     settings: Settings,
     private readonly transaction: Transaction,
-    private readonly changes: AccessChangesService,
+    private readonly accessChanges: AccessChangesService,
   ) {
     this.queue = new FairQueue(Math.floor(settings.database.poolMax / 2), Infinity);
   }
 
   /**
-   * Runs `work` in one transaction, again after a deadlock, then notifies the publisher.
+   * Runs `work` in one transaction, which is repeated after a deadlock, and then notifies the publisher.
    * @throws Refused `busy` when the write does not get its turn in time
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const done = await this.runInTurn(() => retried(() => this.transaction.run(work)));
-    this.changes.announce();
-    return done;
+    const result = await this.runQueued(() => retryOnDeadlock(() => this.transaction.run(work)));
+    this.accessChanges.announce();
+    return result;
   }
 
   /**
-   * Runs the transaction that applies a file, without waiting for a turn.
-   * @param work gets a function that rolls the transaction back and returns an outcome
-   * @throws CommitUnconfirmed with its cause
+   * Runs the transaction that applies a file, without waiting in the queue of writes.
+   * @param work may undo its writes by calling `rollBack(outcome)`
+   * @throws CommitUnconfirmed if all writes succeeded and the commit failed
    */
   async runUnqueued<T>(work: (rollBack: (outcome: T) => never) => Promise<T>): Promise<T> {
     const state = { isWritten: false };
-    const whole = async (): Promise<T> => {
+    const trackedWork = async (): Promise<T> => {
       state.isWritten = false;
-      const written = await work((outcome) => {
+      const outcome = await work((outcome) => {
         throw new RolledBack(outcome);
       });
       state.isWritten = true;
-      return written;
+      return outcome;
     };
     try {
-      const outcome = await retried(() => this.transaction.run(whole));
-      this.changes.announce();
+      const outcome = await retryOnDeadlock(() => this.transaction.run(trackedWork));
+      this.accessChanges.announce();
       return outcome;
     } catch (error) {
       if (error instanceof RolledBack) return error.outcome as T;
@@ -64,12 +63,12 @@ export class AccessWritesService {
     }
   }
 
-  private async runInTurn<T>(work: () => Promise<T>): Promise<T> {
+  private async runQueued<T>(work: () => Promise<T>): Promise<T> {
     const place = this.queue.enter('');
     if (place === null) throw new Error('no place in a queue without a limit');
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), LONGEST_WAIT);
-    const acquisition = await this.queue.acquire(place, late.signal);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), MAX_QUEUE_WAIT_MS);
+    const acquisition = await this.queue.acquire(place, timeout.signal);
     clearTimeout(timer);
     try {
       if (acquisition !== 'granted') throw new Refused('busy', { retryAfter: 5 });
@@ -81,19 +80,17 @@ export class AccessWritesService {
   }
 }
 
-/** Carries the outcome of a transaction that is rolled back. */
 class RolledBack extends NamedError {
   constructor(readonly outcome: unknown) {
     super('rolled back');
   }
 }
 
-/** Runs a transaction again after a deadlock. */
-async function retried<T>(transaction: () => Promise<T>, tries = MOST_TRIES): Promise<T> {
+async function retryOnDeadlock<T>(transaction: () => Promise<T>, remainingAttempts = MAX_ATTEMPTS): Promise<T> {
   try {
     return await transaction();
   } catch (error) {
-    if (!(error instanceof TransactionDeadlock) || tries <= 1) throw error;
-    return retried(transaction, tries - 1);
+    if (!(error instanceof TransactionDeadlock) || remainingAttempts <= 1) throw error;
+    return retryOnDeadlock(transaction, remainingAttempts - 1);
   }
 }

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiProperty, ApiPropertyOptional, ApiTags } from '@nestj
 import { Refused } from '../kernel/errors.js';
 import { AdministratorsOnly, type AuthenticatedUser, CurrentUser, OpenToTokens } from '../platform/http/access.js';
 import { Answers, ApiRoute } from '../platform/http/openapi.js';
-import { AfterNames, Limit, LIMITS, NamePageQuery } from '../platform/http/page.dto.js';
+import { AfterNames, Limit, PAGE_LIMITS, NamePageQuery } from '../platform/http/page.dto.js';
 import {
   EffectivePageResponse,
   ExplanationResponse,
@@ -20,6 +20,10 @@ import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Compressed } from '../platform/http/compression.js';
 import { DraftDto, DraftPreviewResponse, DraftQuery, toDraftPreview, toDraftRequest } from './drafts.dto.js';
 import { DraftsService } from './drafts.service.js';
+import { toGrantResponse, UnusedGrantPage, UnusedGrantQuery } from './grants.dto.js';
+import { GrantUseStore } from './grant-use.store.js';
+import { Clock } from '../kernel/clock.js';
+import { mapPage } from '../kernel/page.js';
 import { privilegesProblem } from '../trino-rules/model/resource.js';
 import { IsIn, IsOptional } from 'class-validator';
 import { FieldRule } from '../platform/http/validation.js';
@@ -37,114 +41,113 @@ import {
   principalParameterProblem,
 } from './principal.dto.js';
 
-const PRIVILEGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
+const PRIVILEGE_MESSAGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
 
-class EffectiveOfQuery extends NamePageQuery {
+class PrincipalAccessQuery extends NamePageQuery {
   @ApiProperty(PRINCIPAL_PARAMETER)
   @FieldRule(principalParameterProblem)
   principal!: string;
 }
 
-/** A node. With a privilege, its `as` or `queries` must name one user or one engine principal. */
-abstract class PlaceQuery extends NodeNamesQuery {
+/** The query string of a question about a node. If it contains a privilege, `as` and `queries` must name one user or one engine principal. */
+abstract class NodeQuestionQuery extends NodeNamesQuery {
   abstract privilege?: Privilege;
 
-  @ApiPropertyOptional(onePrincipal('Acting as this one'))
-  @FieldRule<PlaceQuery>((text, { privilege }) => ofOneProblem('as', text, privilege))
+  @ApiPropertyOptional(singlePrincipalParameter('The right to act as this principal'))
+  @FieldRule<NodeQuestionQuery>((text, { privilege }) => onePrincipalProblem('as', text, privilege))
   as?: string;
 
-  @ApiPropertyOptional(onePrincipal('The queries of this one'))
-  @FieldRule<PlaceQuery>(
-    (text, fields) => ofOneProblem('queries', text, fields.privilege) ?? misplacedProblem('queries', fields),
+  @ApiPropertyOptional(singlePrincipalParameter('The right to the queries of this principal'))
+  @FieldRule<NodeQuestionQuery>(
+    (text, fields) => onePrincipalProblem('queries', text, fields.privilege) ?? misplacedProblem('queries', fields),
   )
   queries?: string;
 }
 
-class ExplainQuery extends PlaceQuery {
+class ExplainQuery extends NodeQuestionQuery {
   @ApiProperty({ enum: PRIVILEGES })
-  @IsIn(PRIVILEGES, PRIVILEGE)
-  @FieldRule(placed)
+  @IsIn(PRIVILEGES, PRIVILEGE_MESSAGE)
+  @FieldRule(privilegeProblem)
   privilege!: Privilege;
 }
 
-class ExplainOfQuery extends ExplainQuery {
+class PrincipalExplainQuery extends ExplainQuery {
   @ApiProperty(PRINCIPAL_PARAMETER)
   @FieldRule(principalParameterProblem)
   principal!: string;
 }
 
-class WhoQuery extends PlaceQuery {
+class HoldersQuery extends NodeQuestionQuery {
   @ApiPropertyOptional({ enum: PRIVILEGES, description: 'Default: any of them.' })
   @IsOptional()
-  @IsIn(PRIVILEGES, PRIVILEGE)
-  @FieldRule(placed)
+  @IsIn(PRIVILEGES, PRIVILEGE_MESSAGE)
+  @FieldRule(privilegeProblem)
   privilege?: Privilege;
 
-  @Limit(LIMITS.names)
-  limit = LIMITS.names.fallback;
+  @Limit(PAGE_LIMITS.names)
+  limit = PAGE_LIMITS.names.defaultLimit;
 
   @AfterNames()
   after: string[] | null = null;
 }
 
 function principalOf({ principal }: { principal: string }): Principal {
-  const parsed = parsePrincipal(principal);
-  if (parsed === null) throw new Error('the query was not validated');
-  return parsed;
+  const parsedPrincipal = parsePrincipal(principal);
+  if (parsedPrincipal === null) throw new Error('the query was not validated');
+  return parsedPrincipal;
 }
 
 function toQuestion(query: ExplainQuery, resource: NamedNode): Question;
-function toQuestion(query: WhoQuery, resource: NamedNode): HolderQuestion;
-function toQuestion({ column, privilege }: ExplainQuery | WhoQuery, resource: NamedNode): HolderQuestion {
+function toQuestion(query: HoldersQuery, resource: NamedNode): HolderQuestion;
+function toQuestion({ column, privilege }: ExplainQuery | HoldersQuery, resource: NamedNode): HolderQuestion {
   return privilege === undefined
     ? { about: 'anything', resource, column }
-    : PRIVILEGE_TERMS[privilege].asks(resource, column);
+    : PRIVILEGE_TERMS[privilege].questionAt(resource, column);
 }
 
-/** The problem of a privilege that cannot be granted on the node of the query. */
-function placed(privilege: unknown, query: NodeQuery): string | null {
-  const asked = PRIVILEGES.find((one) => one === privilege);
-  if (asked === undefined || misplacedField(query) !== null) return null;
-  return privilegesProblem([asked], nodeOfQuery(query));
+/** Why a privilege cannot be granted on the node of the query. Null if it can be granted, or if another check reports the query's error. */
+function privilegeProblem(privilege: unknown, query: NodeQuery): string | null {
+  const knownPrivilege = PRIVILEGES.find((one) => one === privilege);
+  if (knownPrivilege === undefined || misplacedField(query) !== null) return null;
+  return privilegesProblem([knownPrivilege], nodeOfQuery(query));
 }
 
-function onePrincipal(what: string) {
-  const description = `${what}: \`user:12\` or \`engine:NAME\`; where no privilege is asked about, \`group:3\` and \`everyone\` too.`;
+function singlePrincipalParameter(meaning: string) {
+  const description = `${meaning}: \`user:12\` or \`engine:NAME\`; where no privilege is asked about, \`group:3\` and \`everyone\` too.`;
   return { ...POLICY_PRINCIPAL_PARAMETER, description };
 }
 
-function ofOneProblem(field: 'as' | 'queries', text: unknown, privilege: Privilege | undefined): string | null {
+function onePrincipalProblem(field: 'as' | 'queries', text: unknown, privilege: Privilege | undefined): string | null {
   if (text === undefined) return null;
   const problem = policyPrincipalParameterProblem(text);
   if (problem !== null || privilege === undefined || typeof text !== 'string') return problem;
   const { type } = parsePolicyPrincipal(text) ?? {};
-  return type === 'group' || type === 'everyone' ? ONE[field] : null;
+  return type === 'group' || type === 'everyone' ? SINGLE_PRINCIPAL_MESSAGES[field] : null;
 }
 
-const ONE = {
+const SINGLE_PRINCIPAL_MESSAGES = {
   as: 'must be one user or one engine principal, where a privilege is asked about: user:ID or engine:NAME',
   queries:
     'must be those of one user or one engine principal, where a privilege is asked about: user:ID or engine:NAME',
 };
 
-/** Questions of users about their own access. */
 @ApiTags('access')
 @ApiBearerAuth('access-token')
 @Controller('api/access')
 export class AccessController {
-  constructor(private readonly access: AccessService) {}
+  constructor(private readonly accessService: AccessService) {}
 
   @OpenToTokens('access.read')
   @ApiRoute('listOwnAccess', 'What the caller may do, and through what', 'not_found', 'too_many_requests')
   @CountsWork()
   @Get('effective')
   @Answers(EffectivePageResponse)
-  async effective(
+  async effectiveAccess(
     @Query() { limit, after }: NamePageQuery,
     @CurrentUser() { id }: AuthenticatedUser,
   ): Promise<EffectivePageResponse> {
     const page = { limit: limit + 1, after: nodeOfCursor(after) };
-    return toEffectivePage(await this.access.effectiveAccess({ type: 'user', id }, page), limit);
+    return toEffectivePage(await this.accessService.effectiveAccess({ type: 'user', id }, page), limit);
   }
 
   @OpenToTokens('access.read')
@@ -154,17 +157,16 @@ export class AccessController {
   @Answers(ExplanationResponse)
   async explain(@Query() query: ExplainQuery, @CurrentUser() { id }: AuthenticatedUser): Promise<ExplanationResponse> {
     const { as: _, queries, ...node } = nodeOfQuery(query);
-    // The answer contains the name of the user whose id is asked about.
+    // The answer would name the user in `queries`, and only administrators may look up a user's name by id.
     if (queries !== undefined) {
       const message = 'is asked about by administrators alone';
       throw new Refused('validation_failed', { errors: [{ field: 'queries', message }] });
     }
-    // `as` is left out: no account impersonates others, and none may learn who does.
-    return explanationForm(await this.access.explain({ type: 'user', id }, toQuestion(query, node)), true);
+    // `as` is left out, because accounts impersonate nobody, and must not learn which principals impersonate others.
+    return explanationForm(await this.accessService.explain({ type: 'user', id }, toQuestion(query, node)), true);
   }
 }
 
-/** Administrators' questions about anybody's access. */
 @ApiTags('access')
 @AdministratorsOnly()
 @Controller('api/admin/access')
@@ -172,6 +174,8 @@ export class AccessAdministrationController {
   constructor(
     private readonly access: AccessService,
     private readonly drafts: DraftsService,
+    private readonly grantUses: GrantUseStore,
+    private readonly clock: Clock,
   ) {}
 
   @OpenToTokens('admin.read')
@@ -179,7 +183,7 @@ export class AccessAdministrationController {
   @CountsWork()
   @Get('effective')
   @Answers(EffectivePageResponse)
-  async effective(@Query() query: EffectiveOfQuery): Promise<EffectivePageResponse> {
+  async effectiveAccess(@Query() query: PrincipalAccessQuery): Promise<EffectivePageResponse> {
     const page = { limit: query.limit + 1, after: nodeOfCursor(query.after) };
     return toEffectivePage(await this.access.effectiveAccess(principalOf(query), page), query.limit);
   }
@@ -189,7 +193,7 @@ export class AccessAdministrationController {
   @CountsWork()
   @Get('explain')
   @Answers(ExplanationResponse)
-  async explain(@Query() query: ExplainOfQuery): Promise<ExplanationResponse> {
+  async explain(@Query() query: PrincipalExplainQuery): Promise<ExplanationResponse> {
     const question = toQuestion(query, await this.access.withNames(nodeOfQuery(query)));
     return explanationForm(await this.access.explain(principalOf(query), question), false);
   }
@@ -200,10 +204,25 @@ export class AccessAdministrationController {
   @Compressed()
   @Get('who')
   @Answers(WhoPageResponse)
-  async who(@Query() query: WhoQuery): Promise<WhoPageResponse> {
+  async countHolders(@Query() query: HoldersQuery): Promise<WhoPageResponse> {
     const page = { limit: query.limit + 1, after: query.after?.[0] ?? null };
     const question = toQuestion(query, await this.access.withNames(nodeOfQuery(query)));
     return toWhoPage(await this.access.countHolders(question, page), query.limit);
+  }
+
+  @OpenToTokens('admin.read')
+  @ApiRoute('listUnusedGrants', 'Live grants that decided nothing, by the decision logs of OPA', 'decision_logs_off')
+  @Get('unused')
+  @Answers(UnusedGrantPage)
+  async unusedGrants(@Query() { days, ...page }: UnusedGrantQuery): Promise<UnusedGrantPage> {
+    const unusedPage = await this.grantUses.findUnused(days, page);
+    const unusedSince = await this.grantUses.unusedSince(unusedPage.items);
+    const now = this.clock.now();
+    return mapPage(unusedPage, (grant) => ({
+      grant: toGrantResponse(grant, now, [], unusedSince.get(grant.id)),
+      created_at: grant.grantedAt.toISOString(),
+      last_used_on: grant.lastUsedOn,
+    }));
   }
 
   @OpenToTokens('admin.read')

@@ -16,7 +16,7 @@ describe('what a grant reaches somebody through', () => {
 
     const index = new AccessIndex(snapshot);
     const entries = effectiveAccess(index, { type: 'user', id: 1 });
-    const named = entries.map((entry) => ({ ...entry, resource: index.principals.namedNode(entry.resource) }));
+    const named = entries.map((entry) => ({ ...entry, resource: index.principals.nodeWithName(entry.resource) }));
     const { items } = toEffectivePage(named, 10);
 
     expect(items.map(({ resource, origins }) => [resource.catalog, origins.map(({ through }) => through)])).toEqual([

@@ -25,7 +25,7 @@ import {
   nodeOf,
 } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
-import type { Through } from '../trino-rules/model/principals.js';
+import type { AppliesThrough } from '../trino-rules/model/principals.js';
 import { type Privilege, PRIVILEGES } from '../trino-rules/model/privilege.js';
 import {
   POLICY_KINDS,
@@ -67,11 +67,11 @@ class OriginResponse {
   @ApiProperty({
     type: Object,
     oneOf: [...RESOURCE_ANSWER.oneOf, { type: 'null' }],
-    description: 'The node above that the grant names; null: this one.',
+    description: 'The node above that the grant names; null: the grant names this node.',
   })
   inherited_from!: Node | null;
 
-  @ApiField(NULLABLE_MOMENT, 'Of the grant.') expires_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'When the grant expires.') expires_at!: string | null;
 }
 
 class EffectiveAccessResponse extends AccessResponse {
@@ -85,13 +85,13 @@ export class EffectivePageResponse extends PageResponse(EffectiveAccessResponse)
 
 class ViaResponse {
   @ApiProperty(INTEGER) grant_id!: number;
-  @ApiNullable(ReferenceResponse, 'Null: directly, or as one of everyone.') group!: ReferenceResponse | null;
+  @ApiNullable(ReferenceResponse, 'Null: the grant is not to a group.')
+  group!: ReferenceResponse | null;
   @ApiProperty() is_for_everyone!: boolean;
 
-  @ApiProperty({ enum: NODE_KINDS, description: 'Of the node that the grant names.' })
-  level!: NodeKind;
+  @ApiProperty({ enum: NODE_KINDS, description: 'The kind of node that the grant names.' }) level!: NodeKind;
 
-  @ApiField(NULLABLE_MOMENT, 'Of the grant.') expires_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'When the grant expires.') expires_at!: string | null;
 }
 
 class InsideResponse {
@@ -99,47 +99,44 @@ class InsideResponse {
   @ApiProperty({ enum: PRIVILEGES, isArray: true }) privileges!: Privilege[];
 }
 
-/** The most nodes inside the asked one that the answer names for one holder. */
-const MOST_INSIDE = 20;
+const MAX_NODES = 20;
 
-/** `privileges` hold for the whole node. They are empty for a principal with access only to something inside a catalog or schema. */
+/** A principal with access to a node. `privileges` are those for the whole node: none if the principal has access only to nodes below it. */
 class HolderResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
   @ApiField([ViaResponse], 'Empty for service accounts, whose access follows from settings.') via!: ViaResponse[];
 
   @ApiField(
     [InsideResponse],
-    `Of a catalog or schema: nodes in it with which the principal may do more than with all of it, the first ${MOST_INSIDE}.`,
+    `For a catalog or schema: nodes in it on which the principal may do more than on all of it, the first ${MAX_NODES}.`,
   )
   inside!: InsideResponse[];
 
-  @ApiField(INTEGER, 'Of all such nodes.') inside_in_all!: number;
+  @ApiField(INTEGER, 'How many such nodes there are.') inside_in_all!: number;
 }
 
 class HolderWayResponse {
-  @ApiNullable(ReferenceResponse, 'Null: directly, as one of everyone, or by the settings.')
-  group!: ReferenceResponse | null;
+  @ApiNullable(ReferenceResponse, 'Null: the access is not by a group.') group!: ReferenceResponse | null;
 
   @ApiProperty(INTEGER) people!: number;
   @ApiProperty(INTEGER) engine_principals!: number;
 }
 
 class InsideTotalsResponse {
-  @ApiField(INTEGER, 'Accounts.') people!: number;
-  @ApiField(INTEGER, 'Service accounts among them.') engine_principals!: number;
+  @ApiField(INTEGER, 'Number of accounts.') people!: number;
+  @ApiField(INTEGER, 'Number of engine principals, service accounts included.') engine_principals!: number;
 }
 
-/** Counts of holders of the whole node. */
 class HolderTotalsResponse extends InsideTotalsResponse {
-  @ApiProperty({ description: 'Those who have not all of it, and something in it.' }) inside!: InsideTotalsResponse;
+  @ApiProperty({ description: 'Holders of only a part of the node.' }) inside!: InsideTotalsResponse;
   @ApiField([HolderWayResponse], 'Most holders first; a holder counts in each of its ways.') ways!: HolderWayResponse[];
 }
 
 export class WhoPageResponse extends PageResponse(HolderResponse) {
-  @ApiProperty({ description: 'Of all pages.' }) totals!: HolderTotalsResponse;
+  @ApiProperty({ description: 'Numbers of holders on all pages.' }) totals!: HolderTotalsResponse;
 }
 
-export function toAccess({ privileges, filters, hidden, masks }: Omit<Access, 'conflicts'>) {
+export function toAccessFields({ privileges, filters, hiddenColumns: hidden, masks }: Omit<Access, 'conflictColumns'>) {
   return {
     privileges,
     row_filters: filters,
@@ -148,24 +145,24 @@ export function toAccess({ privileges, filters, hidden, masks }: Omit<Access, 'c
   };
 }
 
-/** @param entries one more than the page holds, where there is a next page */
+/** A page of effective access. @param entries the entries of the page, plus one if there is a next page */
 export function toEffectivePage(entries: readonly NamedAccess[], limit: number): EffectivePageResponse {
-  const page = pageOf(entries, limit, ({ resource }) => namesOfNode(resource));
+  const page = pageOf(entries, limit, ({ resource }) => cursorOfNode(resource));
   return mapPage(page, ({ resource, access, origins }) => ({
     resource,
-    ...toAccess(access),
+    ...toAccessFields(access),
     origins: origins.map(toOrigin),
   }));
 }
 
 export function toWhoPage(
-  { page, people, enginePrincipals, inside: within, ways }: HolderCount,
+  { page, people, enginePrincipals, onlyInsideCounts: insideTotals, ways }: HolderCount,
   limit: number,
 ): WhoPageResponse {
   const holders = pageOf(page, limit, ({ principal }) => [principal.name]);
-  const shown = mapPage(holders, ({ principal, access, origins, inside }) => ({
+  const holdersPage = mapPage(holders, ({ principal, access, origins, inside }) => ({
     principal,
-    ...toAccess(access),
+    ...toAccessFields(access),
     via: origins.map(({ source, through }) => ({
       grant_id: source.id,
       group: typeof through === 'object' ? referenceTo(through.group) : null,
@@ -173,15 +170,15 @@ export function toWhoPage(
       level: kindOf(source.resource),
       expires_at: source.expiresAt?.toISOString() ?? null,
     })),
-    inside: inside.slice(0, MOST_INSIDE).map(({ resource, privileges }) => ({ resource, privileges: [...privileges] })),
+    inside: inside.slice(0, MAX_NODES).map(({ resource, privileges }) => ({ resource, privileges: [...privileges] })),
     inside_in_all: inside.length,
   }));
   return {
-    ...shown,
+    ...holdersPage,
     totals: {
       people,
       engine_principals: enginePrincipals,
-      inside: { people: within.people, engine_principals: within.enginePrincipals },
+      inside: { people: insideTotals.people, engine_principals: insideTotals.enginePrincipals },
       ways: ways.map((way) => ({ group: way.group, people: way.people, engine_principals: way.enginePrincipals })),
     },
   };
@@ -196,7 +193,7 @@ function toOrigin({ source, through, inheritedFrom }: Origin<SnapshotGrant>): Or
   };
 }
 
-export function toThrough(through: Through): ThroughResponse {
+export function toThrough(through: AppliesThrough): ThroughResponse {
   return typeof through === 'object' ? { group: referenceTo(through.group) } : through;
 }
 
@@ -206,24 +203,24 @@ function referenceTo({ id, name }: SnapshotGroup): ReferenceResponse {
 
 class RuleReferenceResponse {
   @ApiProperty() section!: string;
-  @ApiField(INTEGER, 'From 0.') index!: number;
+  @ApiField(INTEGER, 'The position in the section, from 0.') index!: number;
 }
 
 class DecidingRuleResponse extends RuleReferenceResponse {
-  @ApiField(NULLABLE_TEXT, 'Null about oneself: it names others.') text!: string | null;
+  @ApiField(NULLABLE_TEXT, 'Null about oneself, because it names others.') text!: string | null;
 }
 
 class PublishedAnswerResponse {
   @ApiProperty(INTEGER) version!: number;
 
   @ApiProperty({
-    description: 'What the engine answers by this version; another than `allowed` until the next publication.',
+    description: 'The answer of the engine by this version. It can differ from `allowed` until the next publication.',
   })
   allowed!: boolean;
 
   @ApiProperty({
     description:
-      'Whether that is the whole answer: `allowed`, and where it may read, the same row filters, masks and hidden columns.',
+      'Whether both answers agree: on `allowed` and, for reading, on the row filters, masks and hidden columns.',
   })
   is_same!: boolean;
 }
@@ -234,18 +231,18 @@ class ChangeStepResponse {
   @ApiPropertyOptional({
     type: Object,
     ...PRINCIPAL_ANSWER,
-    description: 'Of a grant, an exception, a policy or an activation.',
+    description: 'The principal of the grant, policy or exception, or the account to activate.',
   })
   principal?: NamedPrincipal;
 
-  @ApiPropertyOptional({ ...POLICY_RESOURCE_ANSWER, description: 'Of a grant or a policy.' })
+  @ApiPropertyOptional({ ...POLICY_RESOURCE_ANSWER, description: 'The resource of the grant or policy.' })
   resource?: NamedNode & { column?: string };
 
-  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'Of a grant or a deny.' })
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, description: 'The privileges of the grant or deny.' })
   privileges?: Privilege[];
 
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of the grant to revoke.' }) grant_id?: number;
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of the policy that gets an exception.' }) policy_id?: number;
+  @ApiPropertyOptional({ ...INTEGER, description: 'The grant to revoke.' }) grant_id?: number;
+  @ApiPropertyOptional({ ...INTEGER, description: 'The policy that gets an exception.' }) policy_id?: number;
 }
 
 class SmallestChangeResponse {
@@ -255,73 +252,73 @@ class SmallestChangeResponse {
 class WayEndResponse {
   @ApiProperty({
     enum: ['inactive', 'not_a_member', 'no_grant', 'expired', 'denied'],
-    description: 'The first station of the way that is missing.',
+    description: 'The first condition on the way that is not met.',
   })
   kind!: WayEnd['kind'];
 
   @ApiPropertyOptional(MOMENT) expired_at?: string;
-  @ApiPropertyOptional({ ...INTEGERS, description: 'Ids of those that take it.' }) policies?: number[];
+  @ApiPropertyOptional({ ...INTEGERS, description: 'Ids of the policies that take the access.' }) policies?: number[];
 }
 
 class WayResponse {
-  @ApiNullable(ReferenceResponse, 'Null: directly, or as one of everyone.') group!: ReferenceResponse | null;
+  @ApiNullable(ReferenceResponse, 'Null: the grant is not to a group.') group!: ReferenceResponse | null;
   @ApiProperty() is_for_everyone!: boolean;
-  @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: there is none.' }) grant_id!: number | null;
-  @ApiField(RESOURCE_ANSWER, 'That the grant names, or would.') node!: NamedNode;
+  @ApiProperty({ ...INTEGER, nullable: true, description: 'The grant; null: there is none.' }) grant_id!: number | null;
+  @ApiField(RESOURCE_ANSWER, 'The resource that the grant names, or would have to name.') node!: NamedNode;
   @ApiNullable(WayEndResponse) ends_at!: WayEndResponse | null;
 }
 
 class RestrictionResponse {
   @ApiProperty(INTEGER) policy_id!: number;
   @ApiProperty({ enum: POLICY_KINDS }) kind!: SnapshotPolicy['kind'];
-  @ApiProperty({ ...POLICY_RESOURCE_ANSWER, description: 'That the policy names.' }) resource!: NamedNode & {
+  @ApiProperty({ ...POLICY_RESOURCE_ANSWER, description: 'The resource of the policy.' }) resource!: NamedNode & {
     column?: string;
   };
 }
 
 export class ExplanationResponse {
-  @ApiProperty({ description: 'By the current grants.' }) allowed!: boolean;
-  @ApiNullable(DecidingRuleResponse, 'Of the published rules; null: none matches.') rule!: DecidingRuleResponse | null;
+  @ApiProperty({ description: 'Whether the current grants allow it.' }) allowed!: boolean;
+  @ApiNullable(DecidingRuleResponse, 'The deciding published rule; null: none.')
+  rule!: DecidingRuleResponse | null;
 
-  @ApiField([RuleReferenceResponse], 'Rules about this node that the engine tries before.')
+  @ApiField([RuleReferenceResponse], 'Rules about this node that the engine tries before that one.')
   considered!: RuleReferenceResponse[];
 
-  @ApiField(INTEGERS, 'Ids of the grants that carry the privilege here.') grants!: number[];
-  @ApiField(INTEGERS, 'Ids of the policies that take it or restrict what is read.') policies!: number[];
+  @ApiField(INTEGERS, 'Ids of the grants that give the privilege here.') grants!: number[];
+  @ApiField(INTEGERS, 'Ids of the policies that deny the access or restrict reading.') policies!: number[];
 
   @ApiField(
     [RestrictionResponse],
-    'The same with what they are; of a companion such as `orders$files` they name its table or what is above.',
+    'The same policies with kind and resource. For a companion such as `orders$files` they name its table or a node above.',
   )
   restrictions!: RestrictionResponse[];
 
   @ApiField(
     [WayResponse],
-    'Shortest first, the first hundred: the ways that give it or, where it is refused, the ways that could, and where each ends. About oneself without groups that one is not in.',
+    'The ways by which the principal has the access or, if it is refused, could have it, and where each ends; the shortest hundred. In answers about oneself without groups of others.',
   )
   ways!: WayResponse[];
 
   @ApiProperty(INTEGER) ways_in_all!: number;
 
-  @ApiNullable(SmallestChangeResponse, 'Null: no grant or policy turns the answer round.')
+  @ApiNullable(SmallestChangeResponse, 'The least change that reverses the answer; null: no grant or policy does.')
   smallest_change!: SmallestChangeResponse | null;
 
-  @ApiNullable(PublishedAnswerResponse, 'Null: nothing is published, or about a group.')
+  @ApiNullable(PublishedAnswerResponse, 'Null: nothing is published, or the question is about a group.')
   published!: PublishedAnswerResponse | null;
 }
 
-/** A node in the cursor of a list that is ordered by nodes. */
-export function namesOfNode(node: Node): string[] {
+/** The cursor of a list that is ordered by nodes: the names of the last node of a page. */
+export function cursorOfNode(node: Node): string[] {
   return nodeKey(node).split('\0');
 }
 
-/** The node of a cursor; null for the first page. */
 export function nodeOfCursor(names: readonly string[] | null): Node | null {
   if (names === null) return null;
   const [catalog = '', schema, table, routine] = names;
   if (catalog !== '') return nodeOf(routine === undefined ? { catalog, schema, table } : { catalog, schema, routine });
   if (schema === 'engine') return { engine: true };
-  const named = parsePolicyPrincipal(table ?? '');
-  if (named === null) return {};
-  return schema === 'queries' ? { queries: named } : schema === 'as' ? { as: named } : {};
+  const namedPrincipal = parsePolicyPrincipal(table ?? '');
+  if (namedPrincipal === null) return {};
+  return schema === 'queries' ? { queries: namedPrincipal } : schema === 'as' ? { as: namedPrincipal } : {};
 }

@@ -5,233 +5,245 @@ import { Refused } from '../kernel/errors.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
 import { explain } from '../trino-rules/answers/explanation.js';
-import { eachHolder, type Holder, type HolderQuestion, isAtNode } from '../trino-rules/answers/holders.js';
-import { hasTheseLimits, traceRules } from '../trino-rules/answers/rule-trace.js';
+import { eachHolder, type Holder, type HolderQuestion } from '../trino-rules/answers/holders.js';
+import { restrictsExactly, traceRules } from '../trino-rules/answers/rule-trace.js';
 import { smallestChange } from '../trino-rules/answers/smallest-change.js';
-import { grantedNode, waysTo } from '../trino-rules/answers/ways.js';
+import { grantableNode, waysTo } from '../trino-rules/answers/ways.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
-import { type Evaluator, INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
-import { accessToColumn, intentAt } from '../trino-rules/model/intent.js';
-import { compareNames, isKillQuery, namedBy, type NamedNode, type Node, withNamed } from '../trino-rules/model/node.js';
+import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
+import { type Access, accessToColumn, intentAt, NO_ACCESS } from '../trino-rules/model/intent.js';
+import {
+  compareNames,
+  isKillQuery,
+  principalIn,
+  type NamedNode,
+  type Node,
+  mapPrincipal,
+} from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
-import type { Question } from '../trino-rules/model/question.js';
-import { isOpenSystem } from '../trino-rules/model/resource.js';
+import { isNodeQuestion, type Question } from '../trino-rules/model/question.js';
+import { isOpenSystemNode } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';
 import { PublishedRules, type PublishedVersion } from './domain/admission-ports.js';
-import type { Explained } from './domain/explanation-form.js';
+import type { FullExplanation } from './domain/explanation-form.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 
 export interface NamedAccess extends EffectiveAccess {
   resource: NamedNode;
 }
 
-/** Answers who may do what, and why, by the recorded grants and policies, which the engine follows from the next publication on. */
+/** Answers questions about access by the recorded grants and policies. The engine follows these from the next publication on. */
 @Injectable()
 export class AccessService {
   constructor(
     private readonly snapshots: SnapshotStore,
-    private readonly published: PublishedRules,
+    private readonly publishedRules: PublishedRules,
     private readonly users: UserStore,
     private readonly names: PrincipalNames,
   ) {}
 
-  /**
-   * A node of a question, with the names of the principals in it.
-   * @throws Refused `validation_failed`: no such account
-   */
+  /** Adds the name of the principal in `as` or `queries` of a node. @throws Refused `validation_failed` for an unknown account */
   async withNames(node: Node): Promise<NamedNode> {
-    const named = namedBy(node);
-    const found = named?.type === 'user' ? (await this.users.find(named.id))?.username : '';
-    if (found !== undefined)
-      return withNamed(node, (each: PolicyPrincipal): NamedPolicyPrincipal =>
-        each.type === 'user' || each.type === 'group' ? { ...each, name: found } : each,
+    const namedPrincipal = principalIn(node);
+    const name = namedPrincipal?.type === 'user' ? (await this.users.find(namedPrincipal.id))?.username : '';
+    if (name !== undefined)
+      return mapPrincipal(node, (each: PolicyPrincipal): NamedPolicyPrincipal =>
+        each.type === 'user' || each.type === 'group' ? { ...each, name } : each,
       );
     const field = node.as === undefined ? 'queries' : 'as';
     throw new Refused('validation_failed', { errors: [{ field, message: 'there is no such user' }] });
   }
 
-  /** @throws Refused `not_found`: no such account or group, or an account where an engine principal is asked for */
+  /** @throws Refused `not_found` if there is no such principal, or if the name of an engine principal belongs to an account */
   async effectiveAccess(principal: Principal, page: { after: Node | null; limit: number }): Promise<NamedAccess[]> {
     const index = await this.indexFor(principal, null, await this.reservedSpelling(principal));
     return effectiveAccess(index, principal, page).map((entry) => ({
       ...entry,
-      resource: index.principals.namedNode(entry.resource),
+      resource: index.principals.nodeWithName(entry.resource),
     }));
   }
 
-  /** @throws Refused `validation_failed`: nobody is given `information_schema` */
+  /** Counts the principals with access. @throws Refused `validation_failed` for `information_schema`, to which no grant applies */
   async countHolders(question: HolderQuestion, page: { after: string | null; limit: number }): Promise<HolderCount> {
-    refuseKept(question);
-    const found = new HolderCount(page);
-    for await (const [holder] of inSlices(eachHolder(new AccessIndex(await this.snapshotAround(question)), question)))
-      if (holder !== undefined) found.add(holder);
-    return found;
+    refuseInformationSchema(question);
+    const holderCount = new HolderCount(page);
+    for await (const [holder] of timeSliced(
+      eachHolder(new AccessIndex(await this.snapshotForQuestion(question)), question),
+    ))
+      if (holder !== undefined) holderCount.add(holder);
+    return holderCount;
   }
 
-  /** Grants and policies above and below a node. */
-  private async snapshotAround(question: HolderQuestion): Promise<Snapshot> {
-    const asked = nodeAsked(question);
-    // Impersonation depends on who else impersonates, access to queries on groups, and killing queries includes a procedure.
-    const isWhole = asked === null || namedBy(asked) !== undefined || isKillQuery(asked);
-    if (isWhole) return this.snapshots.read();
-    // A restriction anywhere in a catalog outweighs a right to its routines.
-    const { catalog, table } = asked;
-    const area = catalog !== undefined && table === undefined ? { catalog } : asked;
-    const touched = await this.snapshots.readTouched({ nodes: [area], groups: [] }, Infinity);
-    return touched ?? this.snapshots.read();
+  private async snapshotForQuestion(question: HolderQuestion): Promise<Snapshot> {
+    const node = decidingNode(question);
+    // Some questions depend on grants elsewhere. For example, calling kill_query depends on KILL_QUERIES.
+    const needsWholeSnapshot = node === null || principalIn(node) !== undefined || isKillQuery(node);
+    if (needsWholeSnapshot) return this.snapshots.read();
+    // Unless the node is a table, the whole catalog is read: a restriction in it can take away its routines.
+    const { catalog, table } = node;
+    const area = catalog !== undefined && table === undefined ? { catalog } : node;
+    const touchedSnapshot = await this.snapshots.readTouched({ nodes: [area], groups: [] }, Infinity);
+    return touchedSnapshot ?? this.snapshots.read();
   }
 
-  /** @throws Refused as `effectiveAccess` and `countHolders` do */
-  async explain(principal: Principal, question: Question): Promise<Explained> {
-    refuseKept(question);
-    const node = nodeAsked(question);
-    const closed = await this.reservedSpelling(principal);
-    const namesOther =
+  async explain(principal: Principal, question: Question): Promise<FullExplanation> {
+    refuseInformationSchema(question);
+    const node = decidingNode(question);
+    const takenSpelling = await this.reservedSpelling(principal);
+    const isAboutOthers =
       question.about === 'impersonation' || (question.about === 'queries' && question.owner !== undefined);
     const [index, rules] = await Promise.all([
-      this.indexFor(principal, node, closed, namesOther),
-      this.published.currentVersion(),
+      this.indexFor(principal, node, takenSpelling, isAboutOthers),
+      this.publishedRules.currentVersion(),
     ]);
     const explanation = explain(index, principal, question);
-    const granted = explanation.allowed ? null : grantedNode(index, question);
-    const onPath = granted === null ? [] : await this.snapshots.grantsOnPath(principal, granted);
+    const nodeToGrant = explanation.allowed ? null : grantableNode(index, question);
+    const pathGrants = nodeToGrant === null ? [] : await this.snapshots.grantsOnPath(principal, nodeToGrant);
     return {
       ...explanation,
-      ways: waysTo(index, principal, question, onPath),
-      smallestChange: closed === null ? smallestChange(index, principal, question) : null,
-      published: rules && traced(rules, index, principal, question, explanation.allowed),
+      ways: waysTo(index, principal, question, pathGrants),
+      smallestChange: takenSpelling === null ? smallestChange(index, principal, question) : null,
+      published: rules && publishedAnswer(rules, index, principal, question, explanation.allowed),
       index,
     };
   }
 
-  /** @param isWhole whether the answer depends on other principals, so that the whole snapshot is needed */
+  /** @throws Refused `not_found` for a principal that does not exist */
   private async indexFor(
     principal: Principal,
     node: Node | null,
-    closed: string | null,
-    isWhole = false,
+    takenSpelling: string | null,
+    needsWholeSnapshot = false,
   ): Promise<AccessIndex> {
-    const part = await this.snapshots.readFor(principal, node);
-    const isOfOthers = [...part.grants, ...part.policies].some(({ resource }) => namedBy(resource) !== undefined);
-    const index = new AccessIndex(isWhole || isOfOthers ? await this.snapshots.read() : part);
-    const exists =
+    const ownSnapshot = await this.snapshots.readFor(principal, node);
+    const entries = [...ownSnapshot.grants, ...ownSnapshot.policies];
+    const namesOthers = entries.some(({ resource }) => principalIn(resource) !== undefined);
+    const index = new AccessIndex(needsWholeSnapshot || namesOthers ? await this.snapshots.read() : ownSnapshot);
+    const principalExists =
       principal.type === 'engine'
-        ? closed !== principal.name
+        ? takenSpelling !== principal.name
         : (principal.type === 'user' ? index.principals.user(principal.id) : index.principals.group(principal.id)) !==
           undefined;
-    if (!exists) throw new Refused('not_found');
+    if (!principalExists) throw new Refused('not_found');
     return index;
   }
 
-  /** The name's spelling, where it belongs to an account or to an engine principal in another spelling; null: the name is usable. */
+  /** The stored name that conflicts with an engine principal's name, for example in another spelling; null: none. */
   private async reservedSpelling(principal: Principal): Promise<string | null> {
     if (principal.type !== 'engine') return null;
-    const [held] = await this.names.findTakenForEngine([principal.name]);
-    return held?.name ?? null;
+    const [takenName] = await this.names.findTakenEngineNames([principal.name]);
+    return takenName?.name ?? null;
   }
 }
 
-/** The node of a question. Null: grants anywhere decide the answer, as for rights and for the part of `system` that everybody reads. */
-function nodeAsked(question: HolderQuestion): Node | null {
-  return isAtNode(question) && !isOpenSystem(question.resource) ? question.resource : null;
+/** The node of a question if only grants on the node or above it decide the answer. Null if other grants matter, as for the part of `system` that all users read. */
+function decidingNode(question: HolderQuestion): Node | null {
+  return isNodeQuestion(question) && !isOpenSystemNode(question.resource) ? question.resource : null;
 }
 
 /** Refuses questions about `information_schema`: the engine applies no rule to it, so grants do not decide access. */
-function refuseKept(question: HolderQuestion): void {
-  if (!isAtNode(question) || question.resource.schema !== INFORMATION_SCHEMA) return;
+function refuseInformationSchema(question: HolderQuestion): void {
+  if (!isNodeQuestion(question) || question.resource.schema !== INFORMATION_SCHEMA) return;
   const message = 'is kept by the engine itself: whoever may enter the catalog reads it, filtered';
   throw new Refused('validation_failed', { errors: [{ field: 'schema', message }] });
 }
 
-/** The engine's answer by the published rules. Null for a group, which is no user of the engine. */
-function traced(
+/** The engine's answer to a question by the published rules. Null for a group, because the engine only decides for users. */
+function publishedAnswer(
   { version, engine }: PublishedVersion,
   index: AccessIndex,
   principal: Principal,
   question: Question,
   allowed: boolean,
-): Explained['published'] {
+): FullExplanation['published'] {
   if (principal.type === 'group') return null;
   const name = principal.type === 'engine' ? principal.name : index.principals.user(principal.id)?.name;
   if (name === undefined) return null;
-  const trace = traceRules(engine, name, question);
-  const isSame = trace.allowed === allowed && (!allowed || isReadAlike(engine, name, index, principal, question));
-  return { version, ...trace, isSame, text: trace.rule && textOfRule(engine.rules, trace.rule) };
+  const readAccessBy = (accessIndex: AccessIndex): Access | null => {
+    // A column has its own answer only for SELECT, because row filters, masks and hidden columns restrict only reading.
+    if (!allowed || question.about !== 'privilege' || question.privilege !== 'SELECT') return null;
+    const intent = intentAt(accessIndex.snapshotFor(principal), principal, question.resource, accessIndex.principals);
+    return accessToColumn(intent, question.column);
+  };
+  const intent = readAccessBy(index);
+  if (engine instanceof AccessIndex) {
+    const engineExplanation = explain(engine, principal, question);
+    const isSame =
+      engineExplanation.allowed === allowed && restrictionsText(readAccessBy(engine)) === restrictionsText(intent);
+    return { version, allowed: engineExplanation.allowed, rule: null, considered: [], isSame, text: null };
+  }
+  const ruleTrace = traceRules(engine, name, question);
+  const isRestricted = intent !== null && question.about === 'privilege';
+  const isSame = ruleTrace.allowed === allowed && (!isRestricted || restrictsExactly(engine, name, question, intent));
+  return { version, ...ruleTrace, isSame, text: ruleTrace.rule && textOfRule(engine.rules, ruleTrace.rule) };
 }
 
-/** Whether the rules restrict reading as the grants and policies do. Only reading is restricted, so other questions get true. */
-function isReadAlike(
-  engine: Evaluator,
-  name: string,
-  index: AccessIndex,
-  principal: Principal,
-  question: Question,
-): boolean {
-  if (question.about !== 'privilege' || question.privilege !== 'SELECT') return true;
-  const intent = intentAt(index.of(principal), principal, question.resource, index.principals);
-  return hasTheseLimits(engine, name, question, accessToColumn(intent, question.column));
+function restrictionsText(intent: Access | null): string {
+  const { filters, hiddenColumns: hidden, masks } = intent ?? NO_ACCESS;
+  return JSON.stringify([filters, hidden, masks.map(({ column, expression }) => [column, expression])].map(sortedJson));
 }
 
-/** The longest time for which the steps keep other requests waiting. */
+function sortedJson(values: readonly unknown[]): string[] {
+  return values.map((value) => JSON.stringify(value)).sort();
+}
+
+/** Milliseconds after which `timeSliced` pauses, so that other requests can run. */
 const SLICE_MS = 20;
 
-/** Yields to other requests between the steps. */
-export async function* inSlices<T>(steps: Iterable<T>): AsyncGenerator<T> {
-  let begun = performance.now();
+export async function* timeSliced<T>(steps: Iterable<T>): AsyncGenerator<T> {
+  let sliceStart = performance.now();
   for (const step of steps) {
     yield step;
-    if (performance.now() - begun <= SLICE_MS) continue;
+    if (performance.now() - sliceStart <= SLICE_MS) continue;
     await setImmediate();
-    begun = performance.now();
+    sliceStart = performance.now();
   }
 }
 
-/** Counts of holders with access through one group. `group` null: directly, as one of everyone, or by the settings. */
+/** The number of holders with access through one group. `group` null: access by a direct grant, a grant to everyone, or the settings. */
 interface HolderWay {
   group: { id: number; name: string } | null;
   people: number;
   enginePrincipals: number;
 }
 
-/** Counts all holders, added in the order of their names, and keeps a page of them, with one more than the page where there are more. */
+/** Counts holders, which are added in the order of their names. Keeps one page of them, plus one holder if there is a next page. */
 export class HolderCount {
   readonly page: Holder[] = [];
   people = 0;
-  /** Service accounts among them. */
   enginePrincipals = 0;
-  /** Counts of principals with access to a part of the node only. */
-  readonly inside = { people: 0, enginePrincipals: 0 };
-  private readonly byGroup = new Map<number | null, HolderWay>();
+  /** Holders who have access only at nodes inside this one. */
+  readonly onlyInsideCounts = { people: 0, enginePrincipals: 0 };
+  private readonly waysByGroup = new Map<number | null, HolderWay>();
 
-  constructor(private readonly asked: { after: string | null; limit: number }) {}
+  constructor(private readonly pageRequest: { after: string | null; limit: number }) {}
 
   add(holder: Holder): void {
     const { principal, origins } = holder;
-    const { after, limit } = this.asked;
-    const count = principal.type === 'user' ? 'people' : 'enginePrincipals';
+    const { after, limit } = this.pageRequest;
+    const counterName = principal.type === 'user' ? 'people' : 'enginePrincipals';
     if (this.page.length < limit && (after === null || compareNames(principal.name, after) > 0)) this.page.push(holder);
     if (holder.access.privileges.length === 0 && holder.inside.length > 0) {
-      this.inside[count] += 1;
+      this.onlyInsideCounts[counterName] += 1;
       return;
     }
-    this[count] += 1;
+    this[counterName] += 1;
     const groups = new Map(
       origins.map(({ through }) => (typeof through === 'object' ? [through.group.id, through.group] : [null, null])),
     );
     if (origins.length === 0) groups.set(null, null);
     for (const [id, group] of groups) {
-      const reference = group && { id: group.id, name: group.name };
-      getOrInsert(this.byGroup, id, () => ({ group: reference, people: 0, enginePrincipals: 0 }))[count] += 1;
+      const groupRef = group && { id: group.id, name: group.name };
+      getOrInsert(this.waysByGroup, id, () => ({ group: groupRef, people: 0, enginePrincipals: 0 }))[counterName] += 1;
     }
   }
 
-  /** Most holders first. A holder of the whole node counts once for each of its ways. */
   get ways(): HolderWay[] {
-    const size = ({ people, enginePrincipals }: HolderWay): number => people + enginePrincipals;
-    return [...this.byGroup.values()].sort(
-      (a, b) => size(b) - size(a) || compareNames(a.group?.name ?? '', b.group?.name ?? ''),
+    const holderCount = ({ people, enginePrincipals }: HolderWay): number => people + enginePrincipals;
+    return [...this.waysByGroup.values()].sort(
+      (a, b) => holderCount(b) - holderCount(a) || compareNames(a.group?.name ?? '', b.group?.name ?? ''),
     );
   }
 }

@@ -14,8 +14,8 @@ import {
 import { ApiField, ApiNullable, INTEGER, PageResponse } from '../platform/http/api-fields.js';
 import { Compressed } from '../platform/http/compression.js';
 import { Answers, ApiRoute } from '../platform/http/openapi.js';
-import { AfterNames, Limit, LIMITS, SearchText } from '../platform/http/page.dto.js';
-import { absentOr, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
+import { AfterNames, Limit, PAGE_LIMITS, SearchText } from '../platform/http/page.dto.js';
+import { optionalRule, FieldRule, TextRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import { type Level, LEVELS } from '../trino-rules/model/node.js';
 import {
@@ -24,7 +24,7 @@ import {
   EngineCatalog,
   type FoundTables,
   mergeTables,
-  levelBelow,
+  childLevel,
   namedChildren,
   mergeChildren,
 } from './domain/catalog.js';
@@ -39,16 +39,16 @@ class ChildrenQuery {
     maxLength: 512,
     example: 'sales.eu',
     description:
-      'A catalog or a schema; without it, the catalogs. A name that holds a dot or a quote stands in double quotes.',
+      'The catalog or schema whose children are listed; without it, the catalogs are. A name with a dot or a quote stands in double quotes.',
   })
-  @FieldRule(absentOr(underProblem))
+  @FieldRule(optionalRule(parentPathProblem))
   under?: string;
 
-  @SearchText('Of which a part of the name.')
+  @SearchText('A part of the name.')
   q?: string;
 
-  @Limit(LIMITS.names)
-  limit = LIMITS.names.fallback;
+  @Limit(PAGE_LIMITS.names)
+  limit = PAGE_LIMITS.names.defaultLimit;
 
   @AfterNames()
   after: string[] | null = null;
@@ -67,64 +67,65 @@ class TablesQuery {
   )
   q!: string;
 
-  @Limit(LIMITS.items)
-  limit = LIMITS.items.fallback;
+  @Limit(PAGE_LIMITS.items)
+  limit = PAGE_LIMITS.items.defaultLimit;
 }
 
 class ChildResponse {
   @ApiProperty() name!: string;
   @ApiProperty({ enum: LEVELS }) level!: Level;
   @ApiNullable(Boolean, 'Whether the engine lists it; null: not known.') in_engine!: boolean | null;
-  @ApiField(INTEGER, 'Live grants on it and below it; of the own tree, those to the caller.') grants!: number;
+  @ApiField(INTEGER, 'Live grants on or below it; in the own tree, only those to the caller.')
+  grants!: number;
 }
 
 class AnyChildResponse extends ChildResponse {
-  @ApiField(INTEGER, 'Policies on it and below it.') policies!: number;
+  @ApiField(INTEGER, 'Number of policies on it and below it.') policies!: number;
 }
 
 class FoundTableResponse extends AnyChildResponse {
   @ApiProperty() schema!: string;
 }
 
-const ENGINE = {
+const ENGINE_FIELD = {
   enum: ['listed', 'none', 'closed', 'unavailable'],
   description:
-    '`listed`: its names are among these. Otherwise these are the names of grants and policies alone: no engine is asked, it shows nothing of this node to whoever asks, or it does not answer.',
+    '`listed`: the list includes the names in the engine. Otherwise it has only names in grants and policies, because no engine is configured (`none`), the engine shows nothing of this node (`closed`), or it does not answer.',
 };
-const TOTAL = {
+const TOTAL_FIELD = {
   ...INTEGER,
   nullable: true,
-  description: 'Of those that the engine lists on all pages; null: not known.',
+  description: 'Number of names that the engine lists on all pages; null: not known.',
 };
 
 class AnyChildrenResponse extends PageResponse(AnyChildResponse) {
-  @ApiProperty(TOTAL) total!: number | null;
-  @ApiProperty(ENGINE) engine!: Children['engine'];
+  @ApiProperty(TOTAL_FIELD) total!: number | null;
+  @ApiProperty(ENGINE_FIELD) engine!: Children['engine'];
 }
 
 class ChildrenResponse extends PageResponse(ChildResponse) {
-  @ApiProperty(TOTAL) total!: number | null;
-  @ApiProperty(ENGINE) engine!: Children['engine'];
+  @ApiProperty(TOTAL_FIELD) total!: number | null;
+  @ApiProperty(ENGINE_FIELD) engine!: Children['engine'];
 }
 
 class FoundTablesResponse {
   @ApiProperty({ type: [FoundTableResponse] }) items!: FoundTableResponse[];
-  @ApiField(TOTAL, 'Of those that the engine lists; null: not known.') total!: number | null;
-  @ApiProperty(ENGINE) engine!: Children['engine'];
+  @ApiField(TOTAL_FIELD, 'Number of tables that the engine lists; null: not known.') total!: number | null;
+  @ApiProperty(ENGINE_FIELD) engine!: Children['engine'];
 }
 
 function toChildrenRequest({ under, q, limit, after }: ChildrenQuery): ChildrenRequest {
   const node = under === undefined ? {} : parsePath(under);
   if (node === null) throw new Error('the query was not validated');
-  return { under: node, q: q?.toLowerCase() ?? '', after: after?.[0] ?? null, limit };
+  return { parent: node, namePart: q?.toLowerCase() ?? '', after: after?.[0] ?? null, limit };
 }
 
 function toAnyChildren({ items, total, engine }: Children, limit: number): AnyChildrenResponse {
   const page = pageOf(items, limit, ({ name }) => [name]);
-  const shown = mapPage(page, ({ name, level, inEngine, grants, policies }) => {
-    return { name, level, in_engine: inEngine, grants, policies };
+  const childrenPage = mapPage(page, ({ name, level, isInEngine, grants, policies }) => {
+    return { name, level, in_engine: isInEngine, grants, policies };
   });
-  return { ...shown, total, engine };
+  return { ...childrenPage, total, engine };
 }
 
 function toOwnChildren(children: Children, limit: number): ChildrenResponse {
@@ -133,20 +134,19 @@ function toOwnChildren(children: Children, limit: number): ChildrenResponse {
 }
 
 function toFoundTables({ items, total, engine }: FoundTables): FoundTablesResponse {
-  const tables = items.map(({ inEngine, schema, name, grants, policies }) => ({
+  const tables = items.map(({ isInEngine, schema, name, grants, policies }) => ({
     ...{ schema, name, grants, policies },
     level: 'table' as const,
-    in_engine: inEngine,
+    in_engine: isInEngine,
   }));
   return { items: tables, total, engine };
 }
 
-function underProblem(value: unknown): string | null {
+function parentPathProblem(value: unknown): string | null {
   const node = typeof value === 'string' ? parsePath(value) : null;
-  return node !== null && levelBelow(node) !== null ? null : 'must be like sales or sales.eu';
+  return node !== null && childLevel(node) !== null ? null : 'must be like sales or sales.eu';
 }
 
-/** Catalogs, schemas and tables that the engine shows the caller or that grants to the caller name. */
 @ApiTags('catalog')
 @ApiBearerAuth('access-token')
 @Controller('api/catalog')
@@ -165,19 +165,18 @@ export class CatalogController {
   async children(
     @Query() query: ChildrenQuery,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() { gone }: Client,
+    @CurrentClient() { signal }: Client,
   ): Promise<ChildrenResponse> {
     const request = toChildrenRequest(query);
     const [{ grants }, listing] = await Promise.all([
       this.snapshots.readFor({ type: 'user', id: user.id }, null),
-      this.engine.children(request, user.username, gone),
+      this.engine.children(request, user.username, signal),
     ]);
     const nodes = grants.map(({ resource }) => resource);
     return toOwnChildren(mergeChildren(request, namedChildren(nodes, request), listing), query.limit);
   }
 }
 
-/** Catalogs, schemas and tables that grants and policies name or the engine lists. */
 @ApiTags('catalog')
 @AdministratorsOnly()
 @Controller('api/admin/catalog')
@@ -193,13 +192,13 @@ export class CatalogAdministrationController {
   @Compressed()
   @Get()
   @Answers(AnyChildrenResponse)
-  async children(@Query() query: ChildrenQuery, @CurrentClient() { gone }: Client): Promise<AnyChildrenResponse> {
+  async children(@Query() query: ChildrenQuery, @CurrentClient() { signal }: Client): Promise<AnyChildrenResponse> {
     const request = toChildrenRequest(query);
-    const [named, listing] = await Promise.all([
+    const [recordedChildren, listing] = await Promise.all([
       this.grants.namedChildren(request, this.clock.now()),
-      this.engine.children(request, null, gone),
+      this.engine.children(request, null, signal),
     ]);
-    return toAnyChildren(mergeChildren(request, named, listing), query.limit);
+    return toAnyChildren(mergeChildren(request, recordedChildren, listing), query.limit);
   }
 
   @OpenToTokens('admin.read')
@@ -208,13 +207,13 @@ export class CatalogAdministrationController {
   @Answers(FoundTablesResponse)
   async tables(
     @Query() { catalog, q, limit }: TablesQuery,
-    @CurrentClient() { gone }: Client,
+    @CurrentClient() { signal }: Client,
   ): Promise<FoundTablesResponse> {
-    const request = { catalog, q: q.toLowerCase(), limit };
-    const [named, listing] = await Promise.all([
+    const request = { catalog, namePart: q.toLowerCase(), limit };
+    const [namedTables, listing] = await Promise.all([
       this.grants.namedTables(request, this.clock.now()),
-      this.engine.tables(request, gone),
+      this.engine.tables(request, signal),
     ]);
-    return toFoundTables(mergeTables(request, named, listing));
+    return toFoundTables(mergeTables(request, namedTables, listing));
   }
 }

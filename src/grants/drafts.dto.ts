@@ -3,7 +3,7 @@ import { type FieldError, Refused } from '../kernel/errors.js';
 import { principalNameProblem } from '../kernel/name.js';
 import { pageOf } from '../kernel/page.js';
 import { ApiField, ApiNullable, INTEGER, NAME, NULLABLE_TEXT, TEXTS } from '../platform/http/api-fields.js';
-import { AfterNames, Limit, LIMITS } from '../platform/http/page.dto.js';
+import { AfterNames, Limit, PAGE_LIMITS } from '../platform/http/page.dto.js';
 import { FieldRule, idProblem, NestedArray, NestedObject } from '../platform/http/validation.js';
 import type { AccessDifference, AccessPart } from '../trino-rules/answers/access-difference.js';
 import type { Membership } from '../trino-rules/answers/draft.js';
@@ -12,31 +12,29 @@ import { compareNames, type NamedNode } from '../trino-rules/model/node.js';
 import type { NamedPrincipal } from '../trino-rules/model/principal.js';
 import {
   AccessResponse,
-  namesOfNode,
+  cursorOfNode,
   THROUGH_ANSWER,
   type ThroughResponse,
-  toAccess,
+  toAccessFields,
   toThrough,
 } from './access.response.js';
 import type { DraftRequest } from './domain/draft-request.js';
 import type { DraftPreview } from './drafts.service.js';
-import { BATCH_MOST, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
+import { MAX_BATCH, GrantBatchDto, RowIds, toNewGrant } from './grants.dto.js';
 import { parsePolicy, PolicyDto } from './policies.dto.js';
 import { GuaranteeWitnessResponse } from './guarantees.dto.js';
-import { PRINCIPAL_ANSWER } from './principal.dto.js';
+import { ID, PRINCIPAL_ANSWER } from './principal.dto.js';
 import { RESOURCE_ANSWER } from './resource.dto.js';
 
-const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
-
 class DraftPolicyDto extends PolicyDto {
-  @ApiPropertyOptional({ ...ID, description: 'Of the policy that it replaces; without it, a new one.' })
+  @ApiPropertyOptional({ ...ID, description: 'The policy to replace; without it, a new policy.' })
   @FieldRule((id) => (id === undefined ? null : idProblem(id)))
   id?: number;
 }
 
 class DraftPoliciesDto {
-  @ApiPropertyOptional({ type: [DraftPolicyDto], maxItems: BATCH_MOST })
-  @NestedArray(() => DraftPolicyDto, BATCH_MOST)
+  @ApiPropertyOptional({ type: [DraftPolicyDto], maxItems: MAX_BATCH })
+  @NestedArray(() => DraftPolicyDto, MAX_BATCH)
   put: DraftPolicyDto[] = [];
 
   @RowIds()
@@ -61,12 +59,12 @@ class MembershipDto {
 }
 
 class DraftMembersDto {
-  @ApiPropertyOptional({ type: [MembershipDto], maxItems: BATCH_MOST })
-  @NestedArray(() => MembershipDto, BATCH_MOST)
+  @ApiPropertyOptional({ type: [MembershipDto], maxItems: MAX_BATCH })
+  @NestedArray(() => MembershipDto, MAX_BATCH)
   add: MembershipDto[] = [];
 
-  @ApiPropertyOptional({ type: [MembershipDto], maxItems: BATCH_MOST })
-  @NestedArray(() => MembershipDto, BATCH_MOST)
+  @ApiPropertyOptional({ type: [MembershipDto], maxItems: MAX_BATCH })
+  @NestedArray(() => MembershipDto, MAX_BATCH)
   remove: MembershipDto[] = [];
 }
 
@@ -81,8 +79,8 @@ export class DraftDto extends GrantBatchDto {
 }
 
 export class DraftQuery {
-  @Limit(LIMITS.names)
-  limit = LIMITS.names.fallback;
+  @Limit(PAGE_LIMITS.names)
+  limit = PAGE_LIMITS.names.defaultLimit;
 
   @AfterNames()
   after: string[] | null = null;
@@ -91,8 +89,8 @@ export class DraftQuery {
 /** @throws Refused `validation_failed` when the fields of policies do not match their kinds */
 export function toDraftRequest({ grant, revoke, policies, members }: DraftDto): DraftRequest {
   const errors: FieldError[] = [];
-  const put = policies.put.flatMap(({ id = null, ...rest }, i) => {
-    const policy = parsePolicy(rest);
+  const policyDrafts = policies.put.flatMap(({ id = null, ...policyFields }, i) => {
+    const policy = parsePolicy(policyFields);
     if (!Array.isArray(policy)) return [{ id, policy }];
     errors.push(...policy.map(({ field, message }) => ({ field: `policies.put.${i}.${field}`, message })));
     return [];
@@ -100,11 +98,11 @@ export function toDraftRequest({ grant, revoke, policies, members }: DraftDto): 
   if (errors.length > 0) throw new Refused('validation_failed', { errors });
   return {
     grants: grant.map(toNewGrant),
-    revoked: revoke,
-    policies: put,
-    deleted: policies.delete,
-    joined: members.add.map(toMembership),
-    left: members.remove.map(toMembership),
+    revokedGrantIds: revoke,
+    policies: policyDrafts,
+    deletedPolicyIds: policies.delete,
+    addedMembers: members.add.map(toMembership),
+    removedMembers: members.remove.map(toMembership),
   };
 }
 
@@ -112,7 +110,7 @@ function toMembership({ group_id: group, user_id = 0, engine }: MembershipDto): 
   return { group, member: engine === undefined ? { type: 'user', id: user_id } : { type: 'engine', name: engine } };
 }
 
-/** A gain of a principal at a node (privileges, and restrictions that end) or a loss (privileges, and restrictions that begin). */
+/** Access that a principal gains or loses at a node. A restriction that ends counts as a gain, a new restriction as a loss. */
 class AccessDifferenceResponse extends AccessResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
   @ApiProperty(RESOURCE_ANSWER) resource!: NamedNode;
@@ -120,13 +118,13 @@ class AccessDifferenceResponse extends AccessResponse {
 
 class UnchangedResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: NamedPrincipal;
-  @ApiField(THROUGH_ANSWER, 'How it has it without the draft.') through!: ThroughResponse;
+  @ApiField(THROUGH_ANSWER, 'How the principal has the access without the draft.') through!: ThroughResponse;
 }
 
-const CHECKS = ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable', 'guarantee_broken'];
+const CHECK_CODES = ['name_taken', 'mask_conflict', 'rules_too_large', 'rules_unprovable', 'guarantee_broken'];
 
 class DraftCheckResponse {
-  @ApiProperty({ enum: CHECKS }) code!: string;
+  @ApiProperty({ enum: CHECK_CODES }) code!: string;
   @ApiProperty() message!: string;
 }
 
@@ -146,23 +144,23 @@ export class DraftPreviewResponse {
   @ApiProperty({ type: [AccessDifferenceResponse] }) gains!: AccessDifferenceResponse[];
   @ApiProperty({ type: [AccessDifferenceResponse] }) loses!: AccessDifferenceResponse[];
 
-  @ApiField([UnchangedResponse], 'Whom the draft gives something, and who have all of it already; in the same pages.')
+  @ApiField([UnchangedResponse], 'Principals that have all of the given access already; in the same pages.')
   unchanged!: UnchangedResponse[];
 
-  @ApiField(INTEGER, 'Of all pages, engine principals included.') people_gaining!: number;
-  @ApiField(INTEGER, 'Of all pages.') people_losing!: number;
-  @ApiField(INTEGER, 'Of all pages.') people_unchanged!: number;
+  @ApiField(INTEGER, 'On all pages, engine principals included.') people_gaining!: number;
+  @ApiField(INTEGER, 'On all pages.') people_losing!: number;
+  @ApiField(INTEGER, 'On all pages.') people_unchanged!: number;
 
   @ApiField(
     TEXTS,
-    'Where the draft gives or takes something on everything: the catalogs that are known; it holds in later ones too.',
+    'The known catalogs, if the draft changes a grant or policy on everything, which also holds in later catalogs.',
   )
   catalogs!: string[];
 
-  @ApiField([DraftCheckResponse], 'Why the write would be refused.') checks!: DraftCheckResponse[];
-  @ApiField(TEXTS, 'What the write would be answered with about expressions of policies.') warnings!: string[];
+  @ApiField([DraftCheckResponse], 'Reasons for which the write would be refused.') checks!: DraftCheckResponse[];
+  @ApiField(TEXTS, 'Warnings about expressions of policies that the write would give.') warnings!: string[];
 
-  @ApiField([DraftGuaranteeResponse], 'Broken by the draft, or broken now and mended by it.')
+  @ApiField([DraftGuaranteeResponse], 'Guarantees that the draft breaks, and broken ones that it mends.')
   guarantees!: GuaranteeVerdictForm[];
 
   @ApiNullable(DraftSizeResponse, 'Null: there is enough capacity.') size!: DraftSizeResponse | null;
@@ -177,20 +175,20 @@ export function toDraftPreview(preview: DraftPreview, limit: number): DraftPrevi
   );
   const { items, next } = pageOf(entries, limit, (entry) => [
     entry.principal.name,
-    ...('resource' in entry ? namesOfNode(entry.resource) : []),
+    ...('resource' in entry ? cursorOfNode(entry.resource) : []),
   ]);
-  const page = new Set(items);
-  const side = (partOf: (difference: AccessDifference) => AccessPart | null): AccessDifferenceResponse[] =>
+  const pageItems = new Set(items);
+  const entriesOf = (partOf: (difference: AccessDifference) => AccessPart | null): AccessDifferenceResponse[] =>
     differences.flatMap((difference) => {
       const { principal, resource } = difference;
-      const part = page.has(difference) ? partOf(difference) : null;
-      return part === null ? [] : [{ principal, resource, ...toAccess(part) }];
+      const accessPart = pageItems.has(difference) ? partOf(difference) : null;
+      return accessPart === null ? [] : [{ principal, resource, ...toAccessFields(accessPart) }];
     });
   return {
-    gains: side(({ gained }) => gained),
-    loses: side(({ lost }) => lost),
+    gains: entriesOf(({ gained }) => gained),
+    loses: entriesOf(({ lost }) => lost),
     unchanged: preview.unchanged.flatMap((entry) =>
-      page.has(entry) ? [{ principal: entry.principal, through: toThrough(entry.through) }] : [],
+      pageItems.has(entry) ? [{ principal: entry.principal, through: toThrough(entry.through) }] : [],
     ),
     people_gaining: peopleGaining,
     people_losing: peopleLosing,

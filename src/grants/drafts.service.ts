@@ -5,7 +5,7 @@ import {
   type AccessDifference,
   accessDifferences,
   type AccessOutcome,
-  givenBy,
+  grantsOfDraft,
 } from '../trino-rules/answers/access-difference.js';
 import {
   brokenText,
@@ -14,13 +14,13 @@ import {
 } from '../trino-rules/answers/guarantee-verdicts.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { compareNames, compareNodes, kindOf, type NamedNode, type Node } from '../trino-rules/model/node.js';
-import { touchedBy, withDraft } from '../trino-rules/answers/draft.js';
+import { affectedNodes, withDraft } from '../trino-rules/answers/draft.js';
 import type { NamedPrincipal, PolicyPrincipal } from '../trino-rules/model/principal.js';
-import { Principals, type Through } from '../trino-rules/model/principals.js';
+import { Principals, type AppliesThrough } from '../trino-rules/model/principals.js';
 import { type Snapshot, principalsOf } from '../trino-rules/model/snapshot.js';
-import { AdmissionService, type GrantRequest, namesOfGrant, namesOfPolicy } from './admission.service.js';
+import { AdmissionService, type GrantRequest, principalsOfGrant, principalsOfPolicy } from './admission.service.js';
 import type { Forecast } from './domain/admission-ports.js';
-import { isBreaking, isTouched, judgedPart } from './domain/guarantee.js';
+import { refusesWrite, isAffected, judgementInput } from './domain/guarantee.js';
 import {
   type DraftCheck,
   type DraftRequest,
@@ -31,46 +31,40 @@ import {
   rowErrors,
 } from './domain/draft-request.js';
 import { SnapshotStore, touchedPart } from './domain/snapshot-store.js';
-import { inSlices } from './access.service.js';
+import { timeSliced } from './access.service.js';
 import { GuaranteeStore } from './guarantee.store.js';
 
-export interface Unchanged {
-  principal: NamedPrincipal;
-  /** The origin of the access that the principal has without the draft. */
-  through: Through;
-}
-
 export interface DraftPreview {
-  /** A page, ordered by principal, then by node. Together with `unchanged` it has one more than the limit where there are more. */
+  /** A page, ordered by principal and node. If there is a next page, this list and `unchanged` together have one entry more than the limit. */
   differences: (AccessDifference & { resource: NamedNode })[];
   /** Principals to whom the draft gives only access that they have already, ordered by name. */
-  unchanged: Unchanged[];
+  unchanged: { principal: NamedPrincipal; through: AppliesThrough }[];
   peopleGaining: number;
   peopleLosing: number;
   peopleUnchanged: number;
-  /** The known data catalogs if the draft changes an entry on everything; otherwise empty. */
+  /** The known data catalogs, if the draft changes a grant or policy on everything; otherwise empty. */
   catalogs: readonly string[];
   checks: DraftCheck[];
   warnings: string[];
-  /** Guarantees that the draft breaks, and broken ones that it mends. */
+  /** Guarantees that the draft breaks, and broken guarantees that it mends. */
   guarantees: GuaranteeVerdictForm[];
-  /** Null: there is enough capacity. */
+  /** Forecast of the rules' size; null: there is enough capacity. */
   size: Forecast | null;
 }
 
-export interface DraftCursor {
-  principal: string;
-  resource: Node;
+interface DraftPage {
+  after: { principal: string; resource: Node } | null;
+  limit: number;
 }
 
-/** Drafts computed at a time per replica: one for everybody on a whole catalog takes seconds of a core. */
-const DRAFTS = { name: 'drafts', limit: 4 };
+/** The most previews that a replica computes at a time, because a draft for everyone on a whole catalog takes seconds of a core. */
+const PREVIEW_LIMIT = { name: 'drafts', limit: 4 };
 const RETRY_AFTER_SECONDS = 1;
 
-/** Previews the access that changes of grants, policies and members would give and take. Writes nothing. */
+/** Previews the access that changes of grants, policies and members would give and take away. Writes nothing. */
 @Injectable()
 export class DraftsService {
-  private underWay = 0;
+  private previewsInProgress = 0;
 
   constructor(
     private readonly snapshots: SnapshotStore,
@@ -80,89 +74,97 @@ export class DraftsService {
   ) {}
 
   /** @throws Refused `validation_failed` with all errors, `too_many_requests` */
-  async preview(request: DraftRequest, page: { after: DraftCursor | null; limit: number }): Promise<DraftPreview> {
-    if (this.underWay >= DRAFTS.limit) {
-      throw new Refused('too_many_requests', { quota: DRAFTS, retryAfter: RETRY_AFTER_SECONDS });
+  async preview(request: DraftRequest, page: DraftPage): Promise<DraftPreview> {
+    if (this.previewsInProgress >= PREVIEW_LIMIT.limit) {
+      throw new Refused('too_many_requests', { quota: PREVIEW_LIMIT, retryAfter: RETRY_AFTER_SECONDS });
     }
-    this.underWay += 1;
+    this.previewsInProgress += 1;
     try {
-      return await this.make(request, page);
+      return await this.computePreview(request, page);
     } finally {
-      this.underWay -= 1;
+      this.previewsInProgress -= 1;
     }
   }
 
-  private async make(request: DraftRequest, page: { after: DraftCursor | null; limit: number }): Promise<DraftPreview> {
-    const before = await this.snapshots.read();
-    const errors = this.requestErrors(before, request);
+  private async computePreview(request: DraftRequest, page: DraftPage): Promise<DraftPreview> {
+    const snapshot = await this.snapshots.read();
+    const errors = this.requestErrors(snapshot, request);
     if (errors.length > 0) throw new Refused('validation_failed', { errors });
     const draft = draftOfRequest(request);
-    const after = withDraft(before, draft);
-    const chained = this.admission.actingErrors(grantRequests(request), new Principals(after).actors);
-    if (chained.length > 0) throw new Refused('validation_failed', { errors: chained });
-    const touched = touchedBy(before, draft);
-    const nodes = touched.flatMap((each) => each.nodes);
-    const gives = draft.grants.length + draft.policies.length + draft.joined.length > 0;
-    // A write that only takes access away is never refused.
-    const groups = [...draft.joined, ...draft.left].map(({ group }) => group);
-    const written = [...draft.grants, ...draft.policies].flatMap(principalsOf);
-    const named = [...written, ...draft.joined.map(({ member }) => member)];
-    const joining = [...draft.grants.map(({ principal }) => principal), ...draft.joined.map(({ member }) => member)];
-    const near = { nodes, groups, mayJoinEveryone: joining.some(({ type }) => type === 'engine') };
-    const guarantees = (before.guarantees ?? []).filter((each) => isTouched(each, near));
-    const judged = judgedPart(guarantees, before.settings);
-    const part = ({ guarantees: _, ...snapshot }: Snapshot): Snapshot => ({
-      ...touchedPart(snapshot, [...nodes, ...judged.nodes], judged.named),
+    const draftSnapshot = withDraft(snapshot, draft);
+    const { impersonators } = new Principals(draftSnapshot);
+    const impersonationErrors = this.admission.impersonationErrors(grantRequests(request), impersonators);
+    if (impersonationErrors.length > 0) throw new Refused('validation_failed', { errors: impersonationErrors });
+    const affectedEntries = affectedNodes(snapshot, draft);
+    const nodes = affectedEntries.flatMap((each) => each.nodes);
+    // A write that only takes access away is never refused for the size of the rules, so the size is checked only if the draft adds something.
+    const isAdding = draft.grants.length + draft.policies.length + draft.addedMembers.length > 0;
+    const groups = [...draft.addedMembers, ...draft.removedMembers].map(({ group }) => group);
+    const writtenPrincipals = [...draft.grants, ...draft.policies].flatMap(principalsOf);
+    const principalsInDraft = [...writtenPrincipals, ...draft.addedMembers.map(({ member }) => member)];
+    const joiningPrincipals = [
+      ...draft.grants.map(({ principal }) => principal),
+      ...draft.addedMembers.map(({ member }) => member),
+    ];
+    const touchedByDraft = { nodes, groups, mayJoinEveryone: joiningPrincipals.some(({ type }) => type === 'engine') };
+    const { settings, guarantees: allGuarantees = [] } = snapshot;
+    const guarantees = allGuarantees.filter((each) => isAffected(each, touchedByDraft, settings));
+    const judgedScope = judgementInput(guarantees, settings);
+    const judgedPartOf = ({ guarantees: _, ...state }: Snapshot): Snapshot => ({
+      ...touchedPart(state, [...nodes, ...judgedScope.nodes], judgedScope.principals),
       ...(guarantees.length > 0 && { guarantees }),
     });
-    const former = guarantees.length > 0 ? part(before) : null;
+    const formerSnapshot = guarantees.length > 0 ? judgedPartOf(snapshot) : null;
     const forecast =
-      gives || former !== null
-        ? this.admission.forecast(after, part(after), growthOf(before, draft), former)
-        : { size: null, unprovable: null, verdicts: [] };
-    // The forecast's proof runs in another process, at the same time.
-    const [{ size, unprovable, verdicts }, counted] = await Promise.all([
+      isAdding || formerSnapshot !== null
+        ? this.admission.forecast(draftSnapshot, judgedPartOf(draftSnapshot), growthOf(snapshot, draft), formerSnapshot)
+        : { size: null, unprovableReason: null, verdicts: [] };
+    // The differences are counted meanwhile, because the forecast mostly waits for another process.
+    const [{ size, unprovableReason, verdicts }, counts] = await Promise.all([
       forecast,
-      counting(accessDifferences(before, after, touched, givenBy(before, draft)), page),
+      countOutcomes(accessDifferences(snapshot, draftSnapshot, affectedEntries, grantsOfDraft(snapshot, draft)), page),
     ]);
     const conflicts: DraftCheck[] = [];
-    for await (const check of inSlices(maskChecks(before, after, draft.policies)))
+    for await (const check of timeSliced(maskChecks(snapshot, draftSnapshot, draft.policies)))
       if (check !== null) conflicts.push(check);
-    const taken = await this.admission.takenName(named);
-    const names: DraftCheck[] = taken === null ? [] : [{ code: 'name_taken', message: taken }];
-    const principals = new Principals(before);
-    const differences = counted.differences.map((each) => ({ ...each, resource: principals.namedNode(each.resource) }));
-    const catalogs = nodes.some((node) => kindOf(node) === 'everything') ? knownCatalogs(after) : [];
+    const takenName = await this.admission.takenNameProblem(principalsInDraft);
+    const sizeChecks = isAdding ? forecastChecks(size, unprovableReason) : [];
+    const nameChecks: DraftCheck[] = takenName === null ? [] : [{ code: 'name_taken', message: takenName }];
+    const principals = new Principals(snapshot);
+    const withNames = (node: Node) => principals.nodeWithName(node);
+    const differences = counts.differences.map((each) => ({ ...each, resource: withNames(each.resource) }));
+    const catalogs = nodes.some((node) => kindOf(node) === 'everything') ? knownCatalogs(draftSnapshot) : [];
     return {
-      ...counted,
+      ...counts,
       differences,
       catalogs,
-      size: gives ? size : null,
-      checks: [...names, ...conflicts, ...(gives ? checksOf({ size, unprovable }) : []), ...brokenChecks(verdicts)],
-      guarantees: await this.guarantees.changedBy(verdicts),
+      size: isAdding ? size : null,
+      checks: [...nameChecks, ...conflicts, ...sizeChecks, ...brokenChecks(verdicts)],
+      guarantees: await this.guarantees.changedVerdicts(verdicts),
       warnings: [...new Set(draft.policies.flatMap(expressionWarnings))],
     };
   }
 
-  private requestErrors(before: Snapshot, request: DraftRequest): FieldError[] {
-    const { policies, joined } = request;
-    const known = new Principals(before);
-    // Engine principals count as existing: `principalErrors` refuses those that are service accounts.
-    const exists = (named: PolicyPrincipal): boolean => named.type === 'engine' || known.exists(named);
+  private requestErrors(snapshot: Snapshot, request: DraftRequest): FieldError[] {
+    const { policies, addedMembers } = request;
+    const recordedPrincipals = new Principals(snapshot);
+    // Every engine principal counts as existing, because granting creates it. `principalErrors` refuses service accounts.
+    const exists = (principal: PolicyPrincipal): boolean =>
+      principal.type === 'engine' || recordedPrincipals.exists(principal);
     const principals = [
-      ...grantRequests(request).flatMap(namesOfGrant),
-      ...policies.flatMap(({ policy }, i) => namesOfPolicy(`policies.put.${i}.`, policy)),
+      ...grantRequests(request).flatMap(principalsOfGrant),
+      ...policies.flatMap(({ policy }, i) => principalsOfPolicy(`policies.put.${i}.`, policy)),
     ];
-    const joining = joined.flatMap(({ member }, i) =>
-      member.type === 'engine' ? [{ field: `members.add.${i}`, named: member }] : [],
+    const joiningPrincipals = addedMembers.flatMap(({ member }, i) =>
+      member.type === 'engine' ? [{ field: `members.add.${i}`, value: member }] : [],
     );
     return [
       ...this.admission.grantErrors(grantRequests(request), this.clock.now()),
       ...this.admission.nodeErrors(
-        policies.map(({ policy }, i) => ({ field: `policies.put.${i}.resource`, named: policy.rule.resource })),
+        policies.map(({ policy }, i) => ({ field: `policies.put.${i}.resource`, value: policy.rule.resource })),
       ),
-      ...this.admission.principalErrors([...principals, ...joining], exists),
-      ...rowErrors(before, request),
+      ...this.admission.principalErrors([...principals, ...joiningPrincipals], exists),
+      ...rowErrors(snapshot, request),
     ];
   }
 }
@@ -171,41 +173,38 @@ function grantRequests({ grants }: DraftRequest): GrantRequest[] {
   return grants.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant }));
 }
 
-function checksOf({ size, unprovable }: { size: Forecast | null; unprovable: string | null }): DraftCheck[] {
+function forecastChecks(size: Forecast | null, unprovableReason: string | null): DraftCheck[] {
   return [
     ...(size?.fits === false ? [{ code: 'rules_too_large' as const, message: size.message }] : []),
-    ...(unprovable === null ? [] : [{ code: 'rules_unprovable' as const, message: unprovable }]),
+    ...(unprovableReason === null ? [] : [{ code: 'rules_unprovable' as const, message: unprovableReason }]),
   ];
 }
 
 function brokenChecks(verdicts: readonly GuaranteeVerdict[]): DraftCheck[] {
-  return verdicts.filter(isBreaking).map((verdict) => ({ code: 'guarantee_broken', message: brokenText(verdict) }));
+  return verdicts.filter(refusesWrite).map((verdict) => ({ code: 'guarantee_broken', message: brokenText(verdict) }));
 }
 
-type Counted = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warnings' | 'guarantees' | 'size'> & {
+type Summary = Omit<DraftPreview, 'differences' | 'catalogs' | 'checks' | 'warnings' | 'guarantees' | 'size'> & {
   differences: AccessDifference[];
 };
 
-/** Counts the principals of all outcomes and keeps a page of differences. */
-async function counting(
-  outcomes: Iterable<AccessOutcome | null>,
-  { after, limit }: { after: DraftCursor | null; limit: number },
-): Promise<Counted> {
-  const found: Counted = { differences: [], unchanged: [], peopleGaining: 0, peopleLosing: 0, peopleUnchanged: 0 };
-  for await (const outcome of inSlices(outcomes)) {
+/** Counts the principals who gain, lose or already have access. Collects one page of their differences and of unchanged principals. */
+async function countOutcomes(outcomes: Iterable<AccessOutcome | null>, { after, limit }: DraftPage): Promise<Summary> {
+  const summary: Summary = { differences: [], unchanged: [], peopleGaining: 0, peopleLosing: 0, peopleUnchanged: 0 };
+  for await (const outcome of timeSliced(outcomes)) {
     if (outcome === null) continue;
-    const { principal, differences, heldThrough } = outcome;
-    if (differences.some(({ gained }) => gained !== null)) found.peopleGaining += 1;
-    if (differences.some(({ lost }) => lost !== null)) found.peopleLosing += 1;
-    const wanted = limit + 1 - found.differences.length - found.unchanged.length;
-    const isBehind = ({ resource }: AccessDifference) =>
+    const { principal, differences, alreadyHeldThrough } = outcome;
+    if (differences.some(({ gained }) => gained !== null)) summary.peopleGaining += 1;
+    if (differences.some(({ lost }) => lost !== null)) summary.peopleLosing += 1;
+    const remainingCount = limit + 1 - summary.differences.length - summary.unchanged.length;
+    const isAfterCursor = ({ resource }: AccessDifference) =>
       after === null || (compareNames(principal.name, after.principal) || compareNodes(resource, after.resource)) > 0;
-    const next = differences.filter(isBehind);
-    found.differences.push(...next.slice(0, wanted));
-    if (heldThrough === null) continue;
-    found.peopleUnchanged += 1;
-    if (wanted > 0 && (after === null || compareNames(principal.name, after.principal) > 0))
-      found.unchanged.push({ principal, through: heldThrough });
+    const followingDifferences = differences.filter(isAfterCursor);
+    summary.differences.push(...followingDifferences.slice(0, remainingCount));
+    if (alreadyHeldThrough === null) continue;
+    summary.peopleUnchanged += 1;
+    if (remainingCount > 0 && (after === null || compareNames(principal.name, after.principal) > 0))
+      summary.unchanged.push({ principal, through: alreadyHeldThrough });
   }
-  return found;
+  return summary;
 }

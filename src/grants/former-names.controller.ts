@@ -8,19 +8,19 @@ import { Transaction } from '../platform/database/transaction.js';
 import { AdministratorsOnly, CurrentAuditContext } from '../platform/http/access.js';
 import { ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
+import { Evaluator } from '../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../trino-rules/engine/user-universe.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';
-import { PublishedRules } from './domain/admission-ports.js';
+import { PublishedRules, type PublishedVersion } from './domain/admission-ports.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 
-/** Former names of renamed accounts, which are reserved until they are freed. */
 @Injectable()
 export class FormerNamesService {
   constructor(
     private readonly users: UserStore,
     private readonly names: PrincipalNames,
-    private readonly published: PublishedRules,
+    private readonly publishedRules: PublishedRules,
     private readonly snapshots: SnapshotStore,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
@@ -30,32 +30,33 @@ export class FormerNamesService {
    * Frees a former name, so that anybody can take it.
    * @throws Refused `not_found`; `name_in_use` where the published rules or an expression of a policy contain the name
    */
-  async free(id: number, name: string, by: AuditContext): Promise<void> {
+  async free(id: number, name: string, context: AuditContext): Promise<void> {
     const account = orNotFound(await this.users.find(id));
     await this.transaction.run(async () => {
-      if (nameProblem(name) !== null || !(await this.names.free(id, name))) throw new Refused('not_found');
-      const [use] = await this.findUses(name);
-      if (use !== undefined) throw new Refused('name_in_use', { detail: use });
-      await this.audit.record({ event: 'name_freed', ...by, subject: userSubject(account), details: { name } });
+      if (nameProblem(name) !== null || !(await this.names.freeFormerName(id, name))) throw new Refused('not_found');
+      const nameUse = await this.findUseText(name);
+      if (nameUse !== null) throw new Refused('name_in_use', { detail: nameUse });
+      await this.audit.record({ event: 'name_freed', ...context, subject: userSubject(account), details: { name } });
     });
   }
 
-  private async findUses(name: string): Promise<string[]> {
-    const published = await this.published.currentVersion();
-    const isPublished = published !== null && new UserUniverse([], [published.engine.rules]).strangers.includes(name);
-    // Compared without case, because an expression may use lower(current_user).
-    const literal = `'${name.replaceAll("'", "''")}'`.toLowerCase();
+  private async findUseText(name: string): Promise<string | null> {
+    const publishedVersion = await this.publishedRules.currentVersion();
+    if (publishedVersion !== null && userNamesIn(publishedVersion).includes(name))
+      return `Version ${publishedVersion.version}, which is published, names ${name}: publish the next one first.`;
+    // The name is looked for without case, because an expression may compare it with lower(current_user).
+    const nameLiteral = `'${name.replaceAll("'", "''")}'`.toLowerCase();
     const { policies } = await this.snapshots.read();
-    const naming = policies.filter(
-      (policy) => 'expression' in policy && policy.expression.toLowerCase().includes(literal),
+    const policy = policies.find(
+      (policy) => 'expression' in policy && policy.expression.toLowerCase().includes(nameLiteral),
     );
-    return [
-      ...(isPublished
-        ? [`Version ${published.version} of the rules, which is published, names ${name}: publish the next one first.`]
-        : []),
-      ...naming.map(({ id, kind }) => `Policy ${id} (${kind}) names ${name}: change the policy first.`),
-    ];
+    return policy === undefined ? null : `Policy ${policy.id} (${policy.kind}) names ${name}: change the policy first.`;
   }
+}
+
+function userNamesIn({ engine }: PublishedVersion): readonly string[] {
+  if (engine instanceof Evaluator) return new UserUniverse([], [engine.rules]).strangers;
+  return [...engine.principals.members({ type: 'everyone' }).values()].map(({ name }) => name);
 }
 
 @ApiTags('users')
@@ -72,8 +73,8 @@ export class FormerNamesController {
   async free(
     @Param('id', RowIdPipe) id: number,
     @Param('name') name: string,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    await this.names.free(id, name, by);
+    await this.names.free(id, name, context);
   }
 }

@@ -23,6 +23,7 @@ import {
   WRITE_REFUSALS,
 } from './grants.dto.js';
 import { GrantsService } from './grants.service.js';
+import { GrantUseStore } from './grant-use.store.js';
 
 @ApiTags('grants')
 @AdministratorsOnly()
@@ -30,7 +31,8 @@ import { GrantsService } from './grants.service.js';
 export class GrantsController {
   constructor(
     private readonly grants: GrantsService,
-    private readonly store: GrantStore,
+    private readonly grantStore: GrantStore,
+    private readonly grantUses: GrantUseStore,
     private readonly clock: Clock,
   ) {}
 
@@ -40,8 +42,9 @@ export class GrantsController {
   @Answers(GrantPageResponse)
   async list(@Query() query: GrantQuery): Promise<GrantPageResponse> {
     const now = this.clock.now();
-    const page = await this.store.list(toGrantFilter(query), query, now);
-    return mapPage(page, (grant) => toGrantResponse(grant, now));
+    const page = await this.grantStore.list(toGrantFilter(query), query, now);
+    const unusedSince = await this.grantUses.unusedSince(page.items);
+    return mapPage(page, (grant) => toGrantResponse(grant, now, [], unusedSince.get(grant.id)));
   }
 
   @OpenToTokens('admin.write')
@@ -50,14 +53,14 @@ export class GrantsController {
   @BodyLimits(ADMINISTRATION)
   @ApiCreatedResponse({ type: GrantResponse })
   @ApiOkResponse({ type: GrantResponse, description: 'An equal live grant exists.' })
-  async grant(
+  async createGrant(
     @Body() body: GrantDto,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GrantResponse> {
-    const { granted } = await this.grants.change([{ fieldPrefix: '', grant: toNewGrant(body) }], [], by);
-    const { grant, created, warnings } = orNotFound(granted[0] ?? null);
-    void reply.status(created ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
+    const { grantResults } = await this.grants.change([{ fieldPrefix: '', grant: toNewGrant(body) }], [], context);
+    const { grant, isNew, warnings } = orNotFound(grantResults[0] ?? null);
+    void reply.status(isNew ? 201 : 200).header('Location', `/api/admin/grants/${grant.id}`);
     return toGrantResponse(grant, this.clock.now(), warnings);
   }
 
@@ -66,13 +69,13 @@ export class GrantsController {
   @Post('batch')
   @BodyLimits(ADMINISTRATION)
   @Answers(GrantBatchResponse)
-  async batch(@Body() body: GrantBatchDto, @CurrentAuditContext() by: AuditContext): Promise<GrantBatchResponse> {
-    const asked = body.grant.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant: toNewGrant(grant) }));
-    const { granted, revoked } = await this.grants.change(asked, body.revoke, by);
+  async change(@Body() body: GrantBatchDto, @CurrentAuditContext() context: AuditContext): Promise<GrantBatchResponse> {
+    const requests = body.grant.map((grant, i) => ({ fieldPrefix: `grant.${i}.`, grant: toNewGrant(grant) }));
+    const { grantResults, revokedGrants } = await this.grants.change(requests, body.revoke, context);
     const now = this.clock.now();
     return {
-      granted: granted.map(({ grant, warnings }) => toGrantResponse(grant, now, warnings)),
-      revoked: revoked.map((grant) => toGrantResponse(grant, now)),
+      granted: grantResults.map(({ grant, warnings }) => toGrantResponse(grant, now, warnings)),
+      revoked: revokedGrants.map((grant) => toGrantResponse(grant, now)),
     };
   }
 
@@ -81,14 +84,15 @@ export class GrantsController {
   @Get(':id')
   @Answers(GrantResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<GrantResponse> {
-    return toGrantResponse(orNotFound(await this.store.find(id)), this.clock.now());
+    const grant = orNotFound(await this.grantStore.find(id));
+    return toGrantResponse(grant, this.clock.now(), [], (await this.grantUses.unusedSince([grant])).get(id));
   }
 
   @OpenToTokens('admin.write')
   @ApiRoute('revokeGrant', 'Revoke a grant', 'busy')
   @Delete(':id')
   @NoContent('Revoked; the row stays.')
-  async revoke(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    orNotFound(await this.grants.revoke(id, by));
+  async revoke(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() context: AuditContext): Promise<void> {
+    orNotFound(await this.grants.revoke(id, context));
   }
 }

@@ -3,6 +3,7 @@ import { ApiHeader, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
 import {
+  ApiField,
   INTEGER,
   MOMENT,
   NULLABLE_MOMENT,
@@ -11,8 +12,9 @@ import {
   TEXTS,
   ReferenceResponse,
 } from '../platform/http/api-fields.js';
+import { Limit, PageQuery } from '../platform/http/page.dto.js';
 import {
-  absentOr,
+  optionalRule,
   FieldRule,
   idProblem,
   momentProblem,
@@ -61,7 +63,7 @@ export class GrantDto {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'No effect from this time on.',
+    description: 'The grant has no effect from this time on; null: it never expires.',
   })
   @FieldRule((moment) => (moment === undefined || moment === null ? null : momentProblem(moment)))
   expires_at?: string | null;
@@ -79,31 +81,28 @@ export const WRITE_REFUSALS = [
   'guarantee_broken',
 ] as const;
 
-/** Of an answer that has its version. */
-export const VERSION = {
-  headers: { ETag: { description: 'Its version, for `If-Match`.', schema: { type: 'string' } } },
+export const ETAG_ANSWER = {
+  headers: { ETag: { description: 'The version of the entry, for `If-Match`.', schema: { type: 'string' } } },
 } as const;
 
-/** Of a write that the version in `If-Match` is the condition of. */
-export const Conditional = (): MethodDecorator =>
+export const AcceptsIfMatch = (): MethodDecorator =>
   ApiHeader({
     name: 'If-Match',
     required: false,
     schema: { type: 'string' },
-    description: 'The `ETag` that was read: what was changed meanwhile stays as it is, with 412.',
+    description: 'The `ETag` that was read. If the entry has changed since, the answer is 412.',
   });
 
-/** The most entries in each list of a batch or a draft. */
-export const BATCH_MOST = 1000;
+export const MAX_BATCH = 1000;
 
 export function RowIds(): PropertyDecorator {
   const items = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
   return applyDecorators(
-    ApiPropertyOptional({ type: 'array', items, maxItems: BATCH_MOST }),
+    ApiPropertyOptional({ type: 'array', items, maxItems: MAX_BATCH }),
     IsArray({ message: 'must be a list' }),
-    ArrayMaxSize(BATCH_MOST, { message: `must have at most ${BATCH_MOST} entries` }),
+    ArrayMaxSize(MAX_BATCH, { message: `must have at most ${MAX_BATCH} entries` }),
     FieldRule((ids) =>
-      Array.isArray(ids) && ids.length <= BATCH_MOST
+      Array.isArray(ids) && ids.length <= MAX_BATCH
         ? (ids.map(idProblem).find((problem) => problem !== null) ?? null)
         : null,
     ),
@@ -112,8 +111,8 @@ export function RowIds(): PropertyDecorator {
 
 /** A batch of grants and revocations that is applied completely or not at all. */
 export class GrantBatchDto {
-  @ApiPropertyOptional({ type: [GrantDto], maxItems: BATCH_MOST })
-  @NestedArray(() => GrantDto, BATCH_MOST)
+  @ApiPropertyOptional({ type: [GrantDto], maxItems: MAX_BATCH })
+  @NestedArray(() => GrantDto, MAX_BATCH)
   grant: GrantDto[] = [];
 
   @RowIds()
@@ -126,11 +125,11 @@ export class GrantQuery extends EntryQuery {
   @IsIn(GRANT_STATES, { message: `must be ${GRANT_STATES.join(', ')}` })
   state: GrantState = 'live';
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'Those that expire, earlier than this.' })
-  @FieldRule(absentOr(momentProblem))
+  @ApiPropertyOptional({ format: 'date-time', description: 'Only grants that expire before this time.' })
+  @FieldRule(optionalRule(momentProblem))
   expires_before?: string;
 
-  @ApiPropertyOptional({ enum: PRIVILEGE_FAMILIES, description: 'What any of its privileges is about.' })
+  @ApiPropertyOptional({ enum: PRIVILEGE_FAMILIES, description: 'Only grants with a privilege of this family.' })
   @IsOptional()
   @IsIn(PRIVILEGE_FAMILIES, { message: `must be ${PRIVILEGE_FAMILIES.join(', ')}` })
   family?: PrivilegeFamily;
@@ -142,7 +141,7 @@ export const WARNINGS = {
     'Parts that the engine does not know or cannot analyse, filters that leak, `current_groups()`, and little capacity for the rules.',
 };
 
-const NULLABLE_ACTOR = { type: ReferenceResponse, nullable: true, description: 'Null: on the command line.' };
+const NULLABLE_ACTOR = { type: ReferenceResponse, nullable: true, description: 'An account; null: the command line.' };
 
 export class GrantResponse {
   @ApiProperty(INTEGER) id!: number;
@@ -158,9 +157,39 @@ export class GrantResponse {
   @ApiProperty(NULLABLE_MOMENT) revoked_at!: string | null;
 
   @ApiPropertyOptional(WARNINGS) warnings?: string[];
+
+  @ApiPropertyOptional({
+    type: String,
+    format: 'date',
+    nullable: true,
+    description:
+      'It has decided nothing since this day, as far as the decision logs of OPA tell. Null: it decided something today, or none came yet. Only in lists and answers about one grant, and not while the logs are off.',
+  })
+  unused_since?: string | null;
 }
 
 export class GrantPageResponse extends PageResponse(GrantResponse) {}
+
+export class UnusedGrantQuery extends PageQuery {
+  /** `findUnused` refuses values above OPA_DECISION_RETENTION_DAYS, because older decisions are not kept. */
+  @Limit({ max: 3650, defaultLimit: 90 })
+  days = 90;
+}
+
+class UnusedGrantResponse {
+  @ApiProperty({ type: GrantResponse }) grant!: GrantResponse;
+  @ApiField(MOMENT, 'When it was granted: one that is younger than `days` may not have been needed yet.')
+  created_at!: string;
+  @ApiProperty({
+    type: String,
+    format: 'date',
+    nullable: true,
+    description: 'The last day of a decision, in UTC. Null: none within `OPA_DECISION_RETENTION_DAYS`.',
+  })
+  last_used_on!: string | null;
+}
+
+export class UnusedGrantPage extends PageResponse(UnusedGrantResponse) {}
 
 export class GrantBatchResponse {
   @ApiProperty({ type: [GrantResponse] }) granted!: GrantResponse[];
@@ -186,7 +215,12 @@ export function toGrantFilter({ state, expires_before, family, ...query }: Grant
   };
 }
 
-export function toGrantResponse(grant: Grant, now: Date, warnings: readonly string[] = []): GrantResponse {
+export function toGrantResponse(
+  grant: Grant,
+  now: Date,
+  warnings: readonly string[] = [],
+  unusedSince?: string | null,
+): GrantResponse {
   return {
     id: grant.id,
     principal: grant.principal,
@@ -200,5 +234,6 @@ export function toGrantResponse(grant: Grant, now: Date, warnings: readonly stri
     revoked_by: grant.revokedBy,
     revoked_at: grant.revokedAt?.toISOString() ?? null,
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+    ...(unusedSince === undefined ? {} : { unused_since: unusedSince }),
   };
 }

@@ -12,6 +12,7 @@ import { SnapshotStore } from './domain/snapshot-store.js';
 import { DraftsService } from './drafts.service.js';
 import { FormerNamesController, FormerNamesService } from './former-names.controller.js';
 import { GrantStore } from './grant.store.js';
+import { GrantUseStore } from './grant-use.store.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { GroupStore } from './group.store.js';
@@ -29,17 +30,14 @@ import { SnapshotFilesService } from './snapshot-files.service.js';
 import { SnapshotWriter } from './snapshot-writer.service.js';
 import { UserImportService } from './user-import.service.js';
 
-const STORES = [GroupStore, GrantStore, PolicyStore, GuaranteeStore];
+const STORES = [GroupStore, GrantStore, GrantUseStore, PolicyStore, GuaranteeStore];
 const SNAPSHOT_STORE = { provide: SnapshotStore, useClass: PostgresSnapshotStore };
 
-/** Stores of groups, grants, policies and guarantees, and of the snapshot of them all. */
+/** Stores of groups, grants, policies and guarantees, and the store that reads all of them as a snapshot. */
 @Module({ imports: [AuditModule], providers: [...STORES, SNAPSHOT_STORE], exports: [...STORES, SnapshotStore] })
 export class GrantStoresModule {}
 
-/**
- * Grants, groups and policies that administrators record, and answers about access. Global modules that come later in the order
- * implement the ports of `domain/admission-ports.ts`.
- */
+/** Grants, groups and policies that administrators record, and answers about access. Global modules implement the ports in `domain/admission-ports.ts`. */
 @Module({
   imports: [AuditModule, UsersModule, GrantStoresModule],
   controllers: [
@@ -69,7 +67,7 @@ export class GrantStoresModule {}
 })
 export class GrantsModule {}
 
-/** The engine is not asked about names in files, because unknown names only give warnings. */
+/** Answers in place of the engine while a file is applied. Names in files are not checked, because an unknown name only gives a warning. */
 const ENGINE_NOT_ASKED: EngineNames = {
   unknownParts: (nodes) => Promise.resolve(nodes.map(() => null)),
   expressionError: () => Promise.resolve(null),

@@ -11,7 +11,7 @@ import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { NamePageQuery, PageQuery, SearchText } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
-import { absentOr, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
+import { optionalRule, FieldRule, WITHOUT_NUL } from '../platform/http/validation.js';
 import { descriptionProblem } from './domain/grant.js';
 import { type Group, GROUP_SOURCES, type GroupSource, type Member } from './domain/group.js';
 import { WRITE_REFUSALS } from './grants.dto.js';
@@ -47,7 +47,7 @@ class GroupQuery extends PageQuery {
   q?: string;
 
   @ApiPropertyOptional({ ...MEMBER_TEXT.schema, description: `Whose groups: ${MEMBER_TEXT.description}` })
-  @FieldRule(absentOr(memberParameterProblem))
+  @FieldRule(optionalRule(memberParameterProblem))
   member?: string;
 }
 
@@ -58,11 +58,11 @@ class GroupResponse {
   @ApiProperty({
     enum: GROUP_SOURCES,
     description:
-      'Who says how it is called and which members it has: administrators (local), or the identity provider alone.',
+      'The source of its name and members: administrators (`local`), or the identity provider (`oidc`, `scim`).',
   })
   source!: GroupSource;
 
-  @ApiProperty({ ...NULLABLE_TEXT, description: "The identity provider's own id of it." })
+  @ApiProperty({ ...NULLABLE_TEXT, description: "The identity provider's id of the group." })
   external_id!: string | null;
 
   @ApiProperty(INTEGER) member_count!: number;
@@ -73,9 +73,9 @@ class GroupPageResponse extends PageResponse(GroupResponse) {}
 
 class MemberResponse {
   @ApiProperty({ enum: ['user', 'engine'] }) type!: 'user' | 'engine';
-  @ApiPropertyOptional({ ...INTEGER, description: 'Of a user.' }) id?: number;
+  @ApiPropertyOptional({ ...INTEGER, description: "The account's id; only for a user." }) id?: number;
   @ApiProperty() name!: string;
-  @ApiPropertyOptional({ description: 'Of a user.' }) is_active?: boolean;
+  @ApiPropertyOptional({ description: 'Whether the account is active; only for a user.' }) is_active?: boolean;
   @ApiProperty(MOMENT) added_at!: string;
 }
 
@@ -91,10 +91,9 @@ function toMemberResponse({ principal, isActive, addedAt }: Member): MemberRespo
   return { ...principal, ...(isActive !== null && { is_active: isActive }), added_at: addedAt.toISOString() };
 }
 
-/** Refusals of changes of groups, of which the identity provider manages some. */
-const MANAGED = ['busy', 'managed_elsewhere'] as const;
+const GROUP_REFUSALS = ['busy', 'managed_elsewhere'] as const;
 
-/** A text that is no member gets 404, like an unknown one. */
+/** The path parameter for a member of a group. A text of another form gets 404, like an unknown member. */
 const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
 
 @ApiTags('groups')
@@ -103,7 +102,7 @@ const MEMBER_PARAMETER = { name: 'member', ...MEMBER_TEXT } as const;
 export class GroupsController {
   constructor(
     private readonly groups: GroupsService,
-    private readonly store: GroupStore,
+    private readonly groupStore: GroupStore,
   ) {}
 
   @OpenToTokens('admin.read')
@@ -112,7 +111,7 @@ export class GroupsController {
   @Answers(GroupPageResponse)
   async list(@Query() query: GroupQuery): Promise<GroupPageResponse> {
     return mapPage(
-      await this.store.list({ text: query.q, member: parseMember(query.member ?? '') }, query),
+      await this.groupStore.list({ text: query.q, member: parseMember(query.member ?? '') }, query),
       toGroupResponse,
     );
   }
@@ -124,10 +123,10 @@ export class GroupsController {
   @ApiCreatedResponse({ type: GroupResponse })
   async create(
     @Body() { name, description }: GroupDto,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GroupResponse> {
-    const group = await this.groups.create(name, description ?? null, by);
+    const group = await this.groups.create(name, description ?? null, context);
     void reply.header('Location', `/api/admin/groups/${group.id}`);
     return toGroupResponse(group);
   }
@@ -137,29 +136,29 @@ export class GroupsController {
   @Get(':id')
   @Answers(GroupResponse)
   async find(@Param('id', RowIdPipe) id: number): Promise<GroupResponse> {
-    return toGroupResponse(orNotFound(await this.store.find(id)));
+    return toGroupResponse(orNotFound(await this.groupStore.find(id)));
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('changeGroup', 'Rename or describe a group', 'name_taken', ...MANAGED)
+  @ApiRoute('changeGroup', 'Rename or describe a group', 'name_taken', ...GROUP_REFUSALS)
   @Patch(':id')
   @BodyLimits(ADMINISTRATION)
   @Answers(GroupResponse)
   async change(
     @Param('id', RowIdPipe) id: number,
     @Body() { name, description }: GroupChangeDto,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<GroupResponse> {
     const change = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
-    return toGroupResponse(await this.groups.change(id, change, by));
+    return toGroupResponse(await this.groups.change(id, change, context));
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'group_in_use', ...MANAGED)
+  @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'group_in_use', ...GROUP_REFUSALS)
   @Delete(':id')
   @NoContent()
-  delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() by: AuditContext): Promise<void> {
-    return this.groups.delete(id, by);
+  delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() context: AuditContext): Promise<void> {
+    return this.groups.delete(id, context);
   }
 
   @OpenToTokens('admin.read')
@@ -167,32 +166,32 @@ export class GroupsController {
   @Get(':id/members')
   @Answers(MemberPageResponse)
   async members(@Param('id', RowIdPipe) id: number, @Query() page: NamePageQuery): Promise<MemberPageResponse> {
-    return mapPage(orNotFound(await this.store.members(id, page)), toMemberResponse);
+    return mapPage(orNotFound(await this.groupStore.listMembers(id, page)), toMemberResponse);
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS, ...MANAGED)
+  @ApiRoute('addGroupMember', 'Add a member to a group', ...WRITE_REFUSALS, ...GROUP_REFUSALS)
   @Put(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()
   async addMember(
     @Param('id', RowIdPipe) id: number,
     @Param('member') member: string,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    await this.groups.addMember(id, orNotFound(parseMember(member)), by);
+    await this.groups.addMember(id, orNotFound(parseMember(member)), context);
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('removeGroupMember', 'Remove a member from a group', ...MANAGED, 'guarantee_broken')
+  @ApiRoute('removeGroupMember', 'Remove a member from a group', ...GROUP_REFUSALS, 'guarantee_broken')
   @Delete(':id/members/:member')
   @ApiParam(MEMBER_PARAMETER)
   @NoContent()
   async removeMember(
     @Param('id', RowIdPipe) id: number,
     @Param('member') member: string,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    await this.groups.removeMember(id, orNotFound(parseMember(member)), by);
+    await this.groups.removeMember(id, orNotFound(parseMember(member)), context);
   }
 }

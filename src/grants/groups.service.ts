@@ -10,7 +10,7 @@ import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { AccessWritesService } from './access-writes.service.js';
 import { AdmissionService } from './admission.service.js';
-import { groupEvent, memberDetails, revokedEvents } from './domain/audit-details.js';
+import { groupEvent, memberDetails, revocationEvents } from './domain/audit-details.js';
 import { type Group, type GroupChange, localGroup, type NewGroup } from './domain/group.js';
 import { GrantStore } from './grant.store.js';
 import { GroupStore } from './group.store.js';
@@ -28,46 +28,45 @@ export class GroupWritesService {
   ) {}
 
   /** @throws Refused `name_taken` */
-  async create(asked: NewGroup, by: AuditContext): Promise<Group> {
-    const [group = null] = await this.store.create([asked], this.clock.now());
-    if (group === null) throw nameTaken(asked.name);
-    const { description, source, externalId } = asked;
+  async create(newGroup: NewGroup, context: AuditContext): Promise<Group> {
+    const [group = null] = await this.store.create([newGroup], this.clock.now());
+    if (group === null) throw nameTakenRefusal(newGroup.name);
+    const { description, source, externalId } = newGroup;
     const details = source === 'local' ? { description } : { source, external_id: externalId };
-    await this.audit.record(groupEvent('group_created', group, by, details));
+    await this.audit.record(groupEvent('group_created', group, context, details));
     return group;
   }
 
-  /** Creates a group unless another one has the name. */
-  async createIfMissing(asked: NewGroup, by: AuditContext): Promise<void> {
-    await this.create(asked, by).catch((error: unknown) => {
+  async createIfMissing(newGroup: NewGroup, context: AuditContext): Promise<void> {
+    await this.create(newGroup, context).catch((error: unknown) => {
       if (!(error instanceof Refused && error.code === 'name_taken')) throw error;
     });
   }
 
   /** @throws Refused `not_found`, `name_taken` */
-  async change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
+  async change(id: number, change: GroupChange, context: AuditContext): Promise<Group> {
     const group = await this.store.change(id, change, this.clock.now());
     if (group === 'missing') throw new Refused('not_found');
-    if (group === 'name-taken') throw nameTaken(change.name ?? '');
+    if (group === 'name-taken') throw nameTakenRefusal(change.name ?? '');
     const { externalId, ...details } = change;
-    const external = externalId === undefined ? {} : { external_id: externalId };
-    await this.audit.record(groupEvent('group_changed', group, by, { ...details, ...external }));
-    await this.administrators.updateRoles(by);
+    const externalIdDetail = externalId === undefined ? {} : { external_id: externalId };
+    await this.audit.record(groupEvent('group_changed', group, context, { ...details, ...externalIdDetail }));
+    await this.administrators.updateRoles(context);
     return group;
   }
 
   /** @throws Refused `not_found`, `group_in_use` */
-  async delete(id: number, by: AuditContext): Promise<void> {
+  async delete(id: number, context: AuditContext): Promise<void> {
     const group = await this.store.find(id);
     const outcome = await this.store.delete(id, this.clock.now());
     if (outcome === 'missing') throw new Refused('not_found');
     if (typeof outcome === 'object') {
-      const named = outcome.uses.map(({ kind, id: use }) => `${kind} ${use}`).join(', ');
-      throw new Refused('group_in_use', { detail: `Named by ${named}: revoke or change them first.` });
+      const usesText = outcome.uses.map(({ kind, id: useId }) => `${kind} ${useId}`).join(', ');
+      throw new Refused('group_in_use', { detail: `Named by ${usesText}: revoke or change them first.` });
     }
     if (outcome !== 'deleted' || group === null) return;
-    await this.audit.record(groupEvent('group_deleted', group, by, {}));
-    await this.administrators.updateRoles(by);
+    await this.audit.record(groupEvent('group_deleted', group, context, {}));
+    await this.administrators.updateRoles(context);
   }
 
   /** Adds or removes members. @returns whether anything changed. @throws Refused `not_found` for the group or a member */
@@ -75,101 +74,101 @@ export class GroupWritesService {
     event: 'member_added' | 'member_removed',
     id: number,
     members: readonly GroupMember[],
-    by: AuditContext,
+    context: AuditContext,
   ): Promise<boolean> {
     if (members.length === 0) return false;
-    const [asked, now] = [members.map((member) => ({ groupId: id, member })), this.clock.now()];
+    const [memberships, now] = [members.map((member) => ({ groupId: id, member })), this.clock.now()];
     const outcomes = await (event === 'member_added'
-      ? this.store.addMembers(asked, now)
-      : this.store.removeMembers(asked, now));
+      ? this.store.addMembers(memberships, now)
+      : this.store.removeMembers(memberships, now));
     if (outcomes.includes(null)) throw new Refused('not_found');
-    const changed = members.filter((_, i) => outcomes[i] === true);
-    if (changed.length === 0) return false;
+    const changedMembers = members.filter((_, i) => outcomes[i] === true);
+    if (changedMembers.length === 0) return false;
     const group = { id, name: orNotFound(await this.store.nameOf(id)) };
-    await this.audit.recordAll(changed.map((member) => groupEvent(event, group, by, memberDetails(member))));
-    await this.administrators.updateRoles(by);
+    await this.audit.recordAll(changedMembers.map((each) => groupEvent(event, group, context, memberDetails(each))));
+    await this.administrators.updateRoles(context);
     return true;
   }
 
-  /** Revokes the grants to an account that is gone for good, and those to impersonate it or on its queries; removes it from all groups. */
-  async removeAccount(user: GroupMember & { type: 'user' }, by: AuditContext): Promise<void> {
+  /** Removes a deleted account from all groups. Revokes the grants to it, those to impersonate it and those on its queries. */
+  async removeAccount(user: GroupMember & { type: 'user' }, context: AuditContext): Promise<void> {
     const ids = await this.grants.grantsNaming(user);
-    const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
-    await this.audit.recordAll(revokedEvents(outcomes, by));
+    const outcomes = await this.grants.revoke(ids, context.actor?.id ?? null, this.clock.now());
+    await this.audit.recordAll(revocationEvents(outcomes, context));
     const { items } = await this.store.list({ member: user }, { limit: EVERY_ROW, after: null });
-    for (const { id } of items) await this.moveMembers('member_removed', id, [user], by);
+    for (const { id } of items) await this.moveMembers('member_removed', id, [user], context);
   }
 }
 
-function nameTaken(name: string): Refused {
+function nameTakenRefusal(name: string): Refused {
   return new Refused('name_taken', { detail: `There is a group named ${name} already.` });
 }
 
-/** Groups and their members, changed by administrators or following the identity provider. */
+/** Changes groups and their members, on requests of administrators and by the groups of the identity provider. */
 @Injectable()
 export class GroupsService {
   constructor(
     private readonly store: GroupStore,
     private readonly groups: GroupWritesService,
     private readonly admission: AdmissionService,
-    private readonly writes: AccessWritesService,
+    private readonly accessWrites: AccessWritesService,
     private readonly administrators: AdministratorsService,
     private readonly settings: Settings,
   ) {}
 
   /** @throws Refused `name_taken` */
-  create(name: string, description: string | null, by: AuditContext): Promise<Group> {
+  create(name: string, description: string | null, context: AuditContext): Promise<Group> {
     this.checkName(name);
-    return this.writes.run(() => this.groups.create(localGroup(name, description), by));
+    return this.accessWrites.run(() => this.groups.create(localGroup(name, description), context));
   }
 
   /** @throws Refused `not_found`, `name_taken`; `managed_elsewhere` for the name of a group of the identity provider */
-  change(id: number, change: GroupChange, by: AuditContext): Promise<Group> {
-    return this.writes.run(async () => {
+  change(id: number, change: GroupChange, context: AuditContext): Promise<Group> {
+    return this.accessWrites.run(async () => {
       if (change.name !== undefined) {
-        await this.checkLocal(id);
+        await this.refuseManagedGroup(id);
         this.checkName(change.name);
       }
-      return this.groups.change(id, change, by);
+      return this.groups.change(id, change, context);
     });
   }
 
   /** @throws Refused `not_found`, `group_in_use`, `managed_elsewhere` */
-  delete(id: number, by: AuditContext): Promise<void> {
-    return this.writes.run(async () => {
+  delete(id: number, context: AuditContext): Promise<void> {
+    return this.accessWrites.run(async () => {
       const group = await this.store.find(id);
-      if (group !== null && this.isFollowed(group)) throw managedElsewhere(group);
-      await this.groups.delete(id, by);
+      if (group !== null && this.isManagedByProvider(group)) throw managedElsewhereRefusal(group);
+      await this.groups.delete(id, context);
     });
   }
 
   /**
    * @throws Refused `not_found`, `managed_elsewhere`, and the refusals of `AdmissionService.admitRules`; for an engine principal also
-   * those of `GrantsService.grant`
+   * those of `AdmissionService.admitPrincipals`
    */
-  addMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
-    return this.writes.run(async () => {
-      await this.checkLocal(id);
-      if (member.type === 'engine') await this.admission.admitPrincipals([{ field: 'member', named: member }]);
-      if (await this.groups.moveMembers('member_added', id, [member], by))
+  addMember(id: number, member: GroupMember, context: AuditContext): Promise<void> {
+    return this.accessWrites.run(async () => {
+      await this.refuseManagedGroup(id);
+      if (member.type === 'engine') await this.admission.admitPrincipals([{ field: 'member', value: member }]);
+      if (await this.groups.moveMembers('member_added', id, [member], context))
         await this.admission.admitRules({ nodes: [], groups: [id], mayJoinEveryone: member.type === 'engine' });
     });
   }
 
   /** @throws Refused `not_found`, `managed_elsewhere`, `guarantee_broken` */
-  removeMember(id: number, member: GroupMember, by: AuditContext): Promise<void> {
-    return this.writes.run(async () => {
-      await this.checkLocal(id);
-      // An exception of a guarantee may end, or a restriction.
-      if (await this.groups.moveMembers('member_removed', id, [member], by))
+  removeMember(id: number, member: GroupMember, context: AuditContext): Promise<void> {
+    return this.accessWrites.run(async () => {
+      await this.refuseManagedGroup(id);
+      // Guarantees are checked, because the group's restrictions, and its exceptions from guarantees, no longer apply to the former member.
+      if (await this.groups.moveMembers('member_removed', id, [member], context))
         await this.admission.admitGuarantees({ nodes: [], groups: [id], isLeaving: true });
     });
   }
 
   /** Refuses a group of the identity provider. Needs no lock, because a group's source never changes. */
-  private async checkLocal(id: number): Promise<void> {
+  private async refuseManagedGroup(id: number): Promise<void> {
     const group = orNotFound(await this.store.find(id));
-    if (group.source !== 'local') throw managedElsewhere(group);
+    if (group.source !== 'local') throw managedElsewhereRefusal(group);
   }
 
   private checkName(name: string): void {
@@ -178,58 +177,59 @@ export class GroupsService {
   }
 
   /** Whether the settings still let the identity provider manage a group. A group of a disabled provider can be deleted. */
-  private isFollowed({ source }: Group): boolean {
+  private isManagedByProvider({ source }: Group): boolean {
     const { oidc, scim } = this.settings;
     return source === 'oidc' ? (oidc?.groupsClaim ?? null) !== null : source === 'scim' && scim.tokens.length > 0;
   }
 
   /**
-   * Makes the user a member of exactly the groups with the source `oidc` that have these names, and creates missing ones.
-   * @param isCurrent whether the change is still due; called before groups are read, and again in the transaction, where it also locks
-   *   out concurrent callers
-   * @returns names that belong to a local or SCIM group, which the user does not join
+   * Makes the user a member of exactly the groups with these names and the source `oidc`. Creates missing groups.
+   * @param mustStillChange whether the memberships still have to change. Called before the transaction and again in it. The second call must
+   *   take a lock, so that concurrent calls for the user wait
+   * @returns names of local and SCIM groups among `names`; the user does not join these groups
    * @throws Refused `busy`
    */
   async setOidcMemberships(
     userId: number,
     names: readonly string[],
-    by: AuditContext,
-    isCurrent: () => Promise<boolean> = () => Promise.resolve(true),
+    context: AuditContext,
+    mustStillChange: () => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<string[]> {
-    if (!(await isCurrent())) return [];
+    if (!(await mustStillChange())) return [];
     const member: GroupMember = { type: 'user', id: userId };
-    const settled = await this.changes(member, names);
-    if (settled.missing.length + settled.joins.length + settled.leaves.length === 0) return settled.taken;
-    return this.writes.run(async () => {
-      if (!(await isCurrent())) return [];
-      // One order for all, so that concurrent sign-ins do not deadlock.
-      for (const name of settled.missing.toSorted()) {
-        await this.groups.createIfMissing({ name, description: null, source: 'oidc', externalId: null }, by);
+    const plan = await this.membershipChanges(member, names);
+    if (plan.missingNames.length + plan.joinedGroups.length + plan.leftGroups.length === 0) return plan.takenNames;
+    return this.accessWrites.run(async () => {
+      if (!(await mustStillChange())) return [];
+      // The names are sorted, so that concurrent sign-ins lock in the same order and do not deadlock.
+      for (const name of plan.missingNames.toSorted()) {
+        await this.groups.createIfMissing({ name, description: null, source: 'oidc', externalId: null }, context);
       }
-      const { joins, leaves, taken } = await this.changes(member, names);
-      for (const { id } of joins) await this.groups.moveMembers('member_added', id, [member], by);
-      for (const { id } of leaves) await this.groups.moveMembers('member_removed', id, [member], by);
-      return taken;
+      const { joinedGroups, leftGroups, takenNames } = await this.membershipChanges(member, names);
+      for (const { id } of joinedGroups) await this.groups.moveMembers('member_added', id, [member], context);
+      for (const { id } of leftGroups) await this.groups.moveMembers('member_removed', id, [member], context);
+      return takenNames;
     });
   }
 
-  private async changes(member: GroupMember, names: readonly string[]) {
-    const named = await this.store.findNamed(names);
+  private async membershipChanges(member: GroupMember, names: readonly string[]) {
+    const foundGroups = await this.store.findByNames(names);
     const { items } = await this.store.list({ member }, { limit: EVERY_ROW, after: null });
-    const own = items.filter(({ source }) => source === 'oidc');
-    const meant = named.filter(({ name, source }) => source === 'oidc' && names.includes(name));
-    const isIn = (groups: readonly Group[]) => (group: Group) => groups.some(({ id }) => id === group.id);
-    const taken = names.filter((name) => !meant.some((group) => group.name === name));
+    const currentGroups = items.filter(({ source }) => source === 'oidc');
+    const targetGroups = foundGroups.filter(({ name, source }) => source === 'oidc' && names.includes(name));
+    const foundNames = new Set(foundGroups.map(({ name }) => foldedName(name)));
+    const isAmong = (groups: readonly Group[]) => (group: Group) => groups.some(({ id }) => id === group.id);
+    const unmatchedNames = names.filter((name) => !targetGroups.some((group) => group.name === name));
     return {
-      joins: meant.filter((group) => !isIn(own)(group)),
-      leaves: own.filter((group) => !isIn(meant)(group)),
-      missing: taken.filter((name) => !named.some((group) => foldedName(group.name) === foldedName(name))),
-      taken: taken.filter((name) => named.some((group) => foldedName(group.name) === foldedName(name))),
+      joinedGroups: targetGroups.filter((group) => !isAmong(currentGroups)(group)),
+      leftGroups: currentGroups.filter((group) => !isAmong(targetGroups)(group)),
+      missingNames: unmatchedNames.filter((name) => !foundNames.has(foldedName(name))),
+      takenNames: unmatchedNames.filter((name) => foundNames.has(foldedName(name))),
     };
   }
 }
 
-function managedElsewhere({ name }: Group): Refused {
-  const decides = `whether ${name} exists, how it is called and which members it has`;
-  return new Refused('managed_elsewhere', { detail: `The identity provider decides ${decides}: change it there.` });
+function managedElsewhereRefusal({ name }: Group): Refused {
+  const factsText = `whether ${name} exists, how it is called and which members it has`;
+  return new Refused('managed_elsewhere', { detail: `The identity provider decides ${factsText}: change it there.` });
 }

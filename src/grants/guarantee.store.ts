@@ -5,6 +5,7 @@ import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
 import { Refused } from '../kernel/errors.js';
 import { DatabaseSession, LOCK_NOT_AVAILABLE, sqlState } from '../platform/database/database-session.js';
 import { Transaction } from '../platform/database/transaction.js';
+import { Settings } from '../platform/settings/settings.js';
 import {
   type GuaranteeVerdict,
   type GuaranteeVerdictForm,
@@ -13,49 +14,48 @@ import {
 import type { Guarantee } from '../trino-rules/model/guarantee.js';
 import type { Node } from '../trino-rules/model/node.js';
 import { guaranteeEvent, verdictEvent } from './domain/audit-details.js';
-import { isTouched, type RecordedGuarantee } from './domain/guarantee.js';
-import type { Touched } from './domain/snapshot-store.js';
-import { resourceForm } from './infrastructure/principal-columns.js';
+import { isAffected, type RecordedGuarantee } from './domain/guarantee.js';
+import type { TouchedScope } from './domain/snapshot-store.js';
+import { resourceJson } from './infrastructure/principal-columns.js';
 
-/** A guarantee as JSON; `definition` has its kind, principals and scopes. */
-export const GUARANTEE_FORM = `definition || jsonb_build_object('id', id, 'name', name, 'mode', mode)`;
+/** SQL for a guarantee as JSON. The column `definition` contains its kind, principals and scopes. */
+export const GUARANTEE_JSON = `definition || jsonb_build_object('id', id, 'name', name, 'mode', mode)`;
 
-/** Ids of users and groups in a definition. */
-const IDS = `SELECT id::integer FROM jsonb_path_query(definition, '$.**.id') AS id`;
+const SELECT_IDS = `SELECT id::integer FROM jsonb_path_query(definition, '$.**.id') AS id`;
 
-const NAMES = `(SELECT json_object_agg(named.key, named.name) FROM (
-    SELECT 'user:' || id AS key, username AS name FROM users WHERE id IN (${IDS})
-    UNION ALL SELECT 'group:' || id, name FROM groups WHERE id IN (${IDS})) AS named)`;
+const SELECT_NAMES = `(SELECT json_object_agg(named.key, named.name) FROM (
+    SELECT 'user:' || id AS key, username AS name FROM users WHERE id IN (${SELECT_IDS})
+    UNION ALL SELECT 'group:' || id, name FROM groups WHERE id IN (${SELECT_IDS})) AS named)`;
 
-const selectWith = (names: string): string => `
-  SELECT ${GUARANTEE_FORM} AS guarantee, description, created_at AS "createdAt", changed_at AS "changedAt",
+const selectGuarantees = (names: string): string => `
+  SELECT ${GUARANTEE_JSON} AS guarantee, description, created_at AS "createdAt", changed_at AS "changedAt",
          judged_at AS "judgedAt", broken_since AS "brokenSince", verdict AS judgement, ${names} AS names,
          (SELECT json_build_object('id', u.id, 'name', u.username) FROM users u WHERE u.id = written_by) AS "writtenBy"
     FROM guarantees WHERE removed_at IS NULL`;
-const SELECT = selectWith(NAMES);
+const SELECT_GUARANTEES = selectGuarantees(SELECT_NAMES);
 
 const COLUMNS = 'name, description, mode, definition, written_by, changed_at';
-const INSERT = `INSERT INTO guarantees (${COLUMNS}, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id`;
-const UPDATE = `UPDATE guarantees SET (${COLUMNS}) = ($1, $2, $3, $4, $5, $6) WHERE id = $7 AND removed_at IS NULL RETURNING id`;
+const INSERT_ROW = `INSERT INTO guarantees (${COLUMNS}, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id`;
+const UPDATE_ROW = `UPDATE guarantees SET (${COLUMNS}) = ($1, $2, $3, $4, $5, $6) WHERE id = $7 AND removed_at IS NULL RETURNING id`;
 
-/** Key of the advisory lock that writers of guarantees hold alone, and writers of access together. Runs take no part in it. */
+/** Key of an advisory lock: writers of guarantees take it exclusively, writers of access take it shared. Publication runs do not take it. */
 export const GUARANTEES_LOCK = 7_471_021;
-/** The first column is evaluated first. A lock timeout of the role itself takes precedence. */
-const LOCK_TOGETHER = `SELECT
+/** PostgreSQL evaluates the columns in order, so the timeout applies to the lock. A timeout of the database role is kept. */
+const TAKE_SHARED_LOCK = `SELECT
   set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN '10s' ELSE current_setting('lock_timeout') END, true),
   pg_advisory_xact_lock_shared($1)`;
 
 const NODES_OF_GRANTS = `
-  SELECT ${resourceForm('g', 'unnamed')} AS node FROM grants g
+  SELECT ${resourceJson('g', 'ids-only')} AS node FROM grants g
    WHERE (g.group_id = ANY ($1) OR g.as_group_id = ANY ($1)) AND g.revoked_at IS NULL
   UNION ALL`;
 const NODES_OF_POLICIES = `
-  SELECT ${resourceForm('p', 'unnamed')} AS node FROM policies p
+  SELECT ${resourceJson('p', 'ids-only')} AS node FROM policies p
    WHERE p.removed_at IS NULL AND (p.group_id = ANY ($1) OR p.as_group_id = ANY ($1)
      OR EXISTS (SELECT FROM policy_exceptions e WHERE e.policy_id = p.id AND e.group_id = ANY ($1)))`;
 
-/** Verdicts that are newer than the recorded ones. A write that is being judged records its own: nothing waits for it. $1: as JSON; $2: the moment of their snapshot. */
-const RECORD = `
+/** Records newer verdicts. Skips guarantees that another writer has locked, because that writer itself records verdicts. $1: verdicts as JSON; $2: time of their snapshot. */
+const RECORD_VERDICTS = `
   WITH given AS (SELECT * FROM jsonb_to_recordset($1) AS v (id integer, "isBroken" boolean, judgement jsonb)),
     former AS (
       SELECT g.id, g.broken_since FROM guarantees g
@@ -67,116 +67,115 @@ const RECORD = `
         FROM given JOIN former USING (id) WHERE g.id = given.id)
   SELECT id FROM former JOIN given USING (id) WHERE "isBroken" <> (broken_since IS NOT NULL)`;
 
-const BY_SERVICE: AuditContext = { actor: null, origin: null };
+const SERVICE_CONTEXT: AuditContext = { actor: null, origin: null };
 
-/** Guarantees, and which of them hold. Removed ones count as missing. */
+/** The table of guarantees and the last verdicts on them. A removed guarantee counts as missing. */
 @Injectable()
 export class GuaranteeStore {
   constructor(
     private readonly session: DatabaseSession,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
+    private readonly settings: Settings,
   ) {}
 
   /**
-   * Inserts a guarantee (id 0), or replaces another one. Writers that call `lockNear` wait until the transaction ends.
-   * @returns what it replaced, and the new one; null: no such guarantee, or another one has that name
+   * Inserts a guarantee (id 0) or replaces the one with the id. Writers that call `lockTouched` wait until the transaction ends.
+   * @returns the written guarantee and the replaced one (`former`; null after an insert). Null: no guarantee has the id, or another has the name
    */
   async write(
     { id, name, mode, ...definition }: Guarantee,
     description: string | null,
-    by: AuditContext,
-    at: Date,
-  ): Promise<{ former: RecordedGuarantee | null; recorded: RecordedGuarantee } | null> {
+    context: AuditContext,
+    now: Date,
+  ): Promise<{ former: RecordedGuarantee | null; recordedGuarantee: RecordedGuarantee } | null> {
     await this.lock();
     const former = id === 0 ? null : await this.find(id);
-    const values = [name, description, mode, JSON.stringify(definition), by.actor?.id ?? null, at];
-    const statement = id === 0 ? INSERT : UPDATE;
+    const values = [name, description, mode, JSON.stringify(definition), context.actor?.id ?? null, now];
+    const statement = id === 0 ? INSERT_ROW : UPDATE_ROW;
     const parameters = id === 0 ? values : [...values, id];
-    const written = await this.session.queryUnlessTaken('guarantees_name_in_any_case', statement, parameters);
-    const [row] = (written ?? []) as { id: number }[];
-    const recorded = row === undefined ? null : await this.find(row.id);
-    if (recorded === null) return null;
-    await this.audit.record(guaranteeEvent(former, recorded, by));
-    return { former, recorded };
+    const writtenRows = await this.session.queryUnlessTaken('guarantees_name_in_any_case', statement, parameters);
+    const [row] = (writtenRows ?? []) as { id: number }[];
+    const recordedGuarantee = row === undefined ? null : await this.find(row.id);
+    if (recordedGuarantee === null) return null;
+    await this.audit.record(guaranteeEvent(former, recordedGuarantee, context));
+    return { former, recordedGuarantee };
   }
 
-  /** @returns what it removed, null if that was removed before; null: no guarantee ever had that id */
-  async remove(id: number, by: AuditContext, at: Date): Promise<{ former: RecordedGuarantee | null } | null> {
+  /** Removes a guarantee. @returns `former`: the guarantee, or null if it was already removed; null: no guarantee ever had the id */
+  async remove(id: number, context: AuditContext, now: Date): Promise<{ former: RecordedGuarantee | null } | null> {
     await this.lock();
     const former = await this.find(id);
     const statement = 'UPDATE guarantees SET removed_at = coalesce(removed_at, $2) WHERE id = $1';
-    const isKnown = (await this.session.execute(statement, [id, at])) > 0;
-    if (former !== null) await this.audit.record(guaranteeEvent(former, null, by));
-    return isKnown ? { former } : null;
+    const isFound = (await this.session.execute(statement, [id, now])) > 0;
+    if (former !== null) await this.audit.record(guaranteeEvent(former, null, context));
+    return isFound ? { former } : null;
   }
 
   find(id: number): Promise<RecordedGuarantee | null> {
-    return this.session.firstRow<RecordedGuarantee>(`${SELECT} AND id = $1`, [id]);
+    return this.session.firstRow<RecordedGuarantee>(`${SELECT_GUARANTEES} AND id = $1`, [id]);
   }
 
   async list({ limit, after }: PageRequest): Promise<Page<RecordedGuarantee>> {
-    const rows = await this.session.query<RecordedGuarantee>(`${SELECT} AND id > $1 ORDER BY id LIMIT $2`, [
+    const rows = await this.session.query<RecordedGuarantee>(`${SELECT_GUARANTEES} AND id > $1 ORDER BY id LIMIT $2`, [
       after ?? 0,
       limit + 1,
     ]);
     return pageOf(rows, limit, ({ guarantee }) => guarantee.id);
   }
 
-  /** Without the names of their principals, which gauges and verdicts do not show. */
+  /** All guarantees. Their `names` are null, because metrics and verdicts do not show names of principals. */
   listAll(): Promise<RecordedGuarantee[]> {
-    return this.session.query(`${selectWith('NULL')} ORDER BY id`);
+    return this.session.query(`${selectGuarantees('NULL')} ORDER BY id`);
   }
 
-  /**
-   * Guarantees that the transaction's changes can break. Other writers that lock one of them wait until it ends.
-   * @throws Refused `busy` where others are judged for long
-   */
-  async lockNear(touched: Touched): Promise<Guarantee[]> {
+  /** Locks and returns the guarantees that a change of `touchedScope` can break. @throws Refused `busy` if a lock is not free in time */
+  async lockTouched(touchedScope: TouchedScope): Promise<Guarantee[]> {
     try {
-      await this.session.query(LOCK_TOGETHER, [GUARANTEES_LOCK]);
-      const near = await this.findNear(touched);
-      const ids = near.map(({ id }) => id);
+      await this.session.query(TAKE_SHARED_LOCK, [GUARANTEES_LOCK]);
+      const touchedGuarantees = await this.findTouched(touchedScope);
+      const ids = touchedGuarantees.map(({ id }) => id);
       if (ids.length > 0)
         await this.session.query('SELECT FROM guarantees WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [ids]);
-      return near;
+      return touchedGuarantees;
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
       throw new Refused('busy', { retryAfter: 5, cause: error });
     }
   }
 
-  private async findNear({ nodes, groups, isLeaving = false, ...touched }: Touched): Promise<Guarantee[]> {
-    const all = await this.session.query<{ guarantee: Guarantee }>(
-      `SELECT ${GUARANTEE_FORM} AS guarantee FROM guarantees WHERE removed_at IS NULL ORDER BY id`,
+  private async findTouched({ nodes, groups, isLeaving = false, ...touched }: TouchedScope): Promise<Guarantee[]> {
+    const guaranteeRows = await this.session.query<{ guarantee: Guarantee }>(
+      `SELECT ${GUARANTEE_JSON} AS guarantee FROM guarantees WHERE removed_at IS NULL ORDER BY id`,
     );
-    if (all.length === 0) return [];
+    if (guaranteeRows.length === 0) return [];
     const statement = isLeaving ? NODES_OF_POLICIES : NODES_OF_GRANTS + NODES_OF_POLICIES;
-    const ofGroups = groups.length === 0 ? [] : await this.session.query<{ node: Node }>(statement, [groups]);
-    const wide = { ...touched, groups, nodes: [...nodes, ...ofGroups.map(({ node }) => node)] };
-    return all.map(({ guarantee }) => guarantee).filter((each) => isTouched(each, wide));
+    const groupNodes = groups.length === 0 ? [] : await this.session.query<{ node: Node }>(statement, [groups]);
+    const scopeWithGroups = { ...touched, groups, nodes: [...nodes, ...groupNodes.map(({ node }) => node)] };
+    const guarantees = guaranteeRows.map(({ guarantee }) => guarantee);
+    return guarantees.filter((each) => isAffected(each, scopeWithGroups, this.settings.acl));
   }
 
-  /** Records verdicts by a snapshot of that moment, and audits guarantees whose state changed. */
-  async record(verdicts: readonly GuaranteeVerdict[], at: Date, by = BY_SERVICE): Promise<void> {
+  /** Records verdicts, and an audit event for each guarantee that has become broken or holds again. @param now the time of the snapshot */
+  async record(verdicts: readonly GuaranteeVerdict[], now: Date, context = SERVICE_CONTEXT): Promise<void> {
     if (verdicts.length === 0) return;
-    const given = verdicts.map(({ id, isBroken, brokenBy, witnesses, checked }) => ({
+    const verdictRows = verdicts.map(({ id, isBroken, brokenBy, witnesses, checked }) => ({
       ...{ id, isBroken },
       judgement: { brokenBy, witnesses, checked },
     }));
     await this.transaction.run(async () => {
-      const rows = await this.session.query<{ id: number }>(RECORD, [JSON.stringify(given), at]);
-      const turned = verdicts.filter((verdict) => rows.some(({ id }) => id === verdict.id));
-      await this.audit.recordAll(turned.map((verdict) => verdictEvent(verdict, by)));
+      const rows = await this.session.query<{ id: number }>(RECORD_VERDICTS, [JSON.stringify(verdictRows), now]);
+      const changedVerdicts = verdicts.filter((verdict) => rows.some(({ id }) => id === verdict.id));
+      await this.audit.recordAll(changedVerdicts.map((verdict) => verdictEvent(verdict, context)));
     });
   }
 
-  /** Of verdicts on a draft: guarantees that it breaks, and now broken ones that it mends. */
-  async changedBy(verdicts: readonly GuaranteeVerdict[]): Promise<GuaranteeVerdictForm[]> {
-    const recorded = await this.listAll();
-    const broken = recorded.flatMap(({ guarantee: { id }, brokenSince }) => (brokenSince === null ? [] : [id]));
+  /** The verdicts on a draft that differ from the recorded state: guarantees that the draft breaks, and broken guarantees that it mends. */
+  async changedVerdicts(verdicts: readonly GuaranteeVerdict[]): Promise<GuaranteeVerdictForm[]> {
+    const brokenRows = (await this.listAll()).filter(({ brokenSince }) => brokenSince !== null);
+    const brokenIds = brokenRows.map(({ guarantee }) => guarantee.id);
     return verdicts
-      .filter(({ id, isBroken, witnesses }) => (isBroken ? witnesses.length > 0 : broken.includes(id)))
+      .filter(({ id, isBroken, witnesses }) => (isBroken ? witnesses.length > 0 : brokenIds.includes(id)))
       .map(verdictForm);
   }
 

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { AuditContext } from '../audit/domain/audit-event.js';
 import { requireRecentProof } from '../auth/domain/session.js';
 import { Clock } from '../kernel/clock.js';
+import { orNotFound } from '../kernel/errors.js';
 import { mapPage } from '../kernel/page.js';
 import {
   AdministratorsOnly,
@@ -18,7 +19,7 @@ import { PageQuery } from '../platform/http/page.dto.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import { Settings } from '../platform/settings/settings.js';
-import { Conditional, VERSION } from './grants.dto.js';
+import { AcceptsIfMatch, ETAG_ANSWER } from './grants.dto.js';
 import {
   GuaranteeCheckDto,
   GuaranteeCheckResponse,
@@ -28,10 +29,11 @@ import {
   toCheckedResponse,
   toGuaranteeResponse,
 } from './guarantees.dto.js';
+import { GuaranteeStore } from './guarantee.store.js';
 import { GuaranteesService } from './guarantees.service.js';
 import { guaranteeVersion, type RecordedGuarantee } from './domain/guarantee.js';
 
-const WRITES = ['busy', 'name_taken', 'guarantee_broken', 'rules_unprovable'] as const;
+const REFUSALS = ['busy', 'name_taken', 'guarantee_broken', 'rules_unprovable'] as const;
 
 @ApiTags('guarantees')
 @ApiBearerAuth('access-token')
@@ -40,6 +42,7 @@ const WRITES = ['busy', 'name_taken', 'guarantee_broken', 'rules_unprovable'] as
 export class GuaranteesController {
   constructor(
     private readonly guarantees: GuaranteesService,
+    private readonly guaranteeStore: GuaranteeStore,
     private readonly settings: Settings,
     private readonly clock: Clock,
   ) {}
@@ -49,23 +52,23 @@ export class GuaranteesController {
   @Get()
   @ApiOkResponse({ type: GuaranteePageResponse })
   async list(@Query() page: PageQuery): Promise<GuaranteePageResponse> {
-    return mapPage(await this.guarantees.list(page), (told) => this.response(told));
+    return mapPage(await this.guaranteeStore.list(page), (recordedGuarantee) => this.toResponse(recordedGuarantee));
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('createGuarantee', 'Make a guarantee: a sentence that no version may break', ...WRITES)
+  @ApiRoute('createGuarantee', 'Make a guarantee: a sentence that no version may break', ...REFUSALS)
   @Post()
   @BodyLimits(ADMINISTRATION)
   @ApiBody({ type: GuaranteeDto })
   @ApiCreatedResponse({ type: GuaranteeResponse })
   async create(
     @Body() body: object,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GuaranteeResponse> {
-    const told = await this.guarantees.write(null, body, by, null);
-    void reply.header('Location', `/api/admin/guarantees/${told.guarantee.id}`);
-    return this.response(told);
+    const recordedGuarantee = await this.guarantees.write(null, body, context, null);
+    void reply.header('Location', `/api/admin/guarantees/${recordedGuarantee.guarantee.id}`);
+    return this.toResponse(recordedGuarantee);
   }
 
   @OpenToTokens('admin.read')
@@ -82,58 +85,58 @@ export class GuaranteesController {
   @ApiBody({ type: GuaranteeCheckDto })
   @ApiOkResponse({ type: GuaranteeCheckResponse })
   async check(@Body() body: object): Promise<GuaranteeCheckResponse> {
-    const checked = await this.guarantees.check(body);
-    return { guarantees: checked.map((each) => toCheckedResponse(each, this.settings.acl.serviceAccounts)) };
+    const checkedGuarantees = await this.guarantees.check(body);
+    return { guarantees: checkedGuarantees.map((each) => toCheckedResponse(each, this.settings.acl.serviceAccounts)) };
   }
 
   @OpenToTokens('admin.read')
   @ApiRoute('getGuarantee', 'One guarantee')
   @Get(':id')
-  @ApiOkResponse({ type: GuaranteeResponse, ...VERSION })
+  @ApiOkResponse({ type: GuaranteeResponse, ...ETAG_ANSWER })
   async find(
     @Param('id', RowIdPipe) id: number,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GuaranteeResponse> {
-    const told = await this.guarantees.find(id);
-    void reply.header('ETag', guaranteeVersion(told));
-    return this.response(told);
+    const recordedGuarantee = orNotFound(await this.guaranteeStore.find(id));
+    void reply.header('ETag', guaranteeVersion(recordedGuarantee));
+    return this.toResponse(recordedGuarantee);
   }
 
-  @ApiRoute('replaceGuarantee', 'Replace a guarantee', 'reauthentication_required', 'precondition_failed', ...WRITES)
+  @ApiRoute('replaceGuarantee', 'Replace a guarantee', 'reauthentication_required', 'precondition_failed', ...REFUSALS)
   @Put(':id')
   @BodyLimits(ADMINISTRATION)
-  @Conditional()
+  @AcceptsIfMatch()
   @ApiBody({ type: GuaranteeDto })
-  @ApiOkResponse({ type: GuaranteeResponse, description: 'Changed in one step.', ...VERSION })
+  @ApiOkResponse({ type: GuaranteeResponse, description: 'Changed in one step.', ...ETAG_ANSWER })
   async replace(
     @Param('id', RowIdPipe) id: number,
     @Body() body: object,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Headers('if-match') ifMatch: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GuaranteeResponse> {
     requireRecentProof(user, this.clock.now());
-    const told = await this.guarantees.write(id, body, by, ifMatch ?? null);
-    void reply.header('ETag', guaranteeVersion(told));
-    return this.response(told);
+    const recordedGuarantee = await this.guarantees.write(id, body, context, ifMatch ?? null);
+    void reply.header('ETag', guaranteeVersion(recordedGuarantee));
+    return this.toResponse(recordedGuarantee);
   }
 
   @ApiRoute('deleteGuarantee', 'Delete a guarantee', 'busy', 'reauthentication_required', 'precondition_failed')
   @Delete(':id')
-  @Conditional()
+  @AcceptsIfMatch()
   @NoContent()
   async remove(
     @Param('id', RowIdPipe) id: number,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Headers('if-match') ifMatch: string | undefined,
   ): Promise<void> {
     requireRecentProof(user, this.clock.now());
-    await this.guarantees.remove(id, by, ifMatch ?? null);
+    await this.guarantees.remove(id, context, ifMatch ?? null);
   }
 
-  private response(told: RecordedGuarantee): GuaranteeResponse {
-    return toGuaranteeResponse(told, this.settings.acl.serviceAccounts);
+  private toResponse(recordedGuarantee: RecordedGuarantee): GuaranteeResponse {
+    return toGuaranteeResponse(recordedGuarantee, this.settings.acl.serviceAccounts);
   }
 }

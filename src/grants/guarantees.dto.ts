@@ -21,52 +21,54 @@ import {
 import { hasId, principalText } from '../trino-rules/model/principal.js';
 import { PRIVILEGES } from '../trino-rules/model/privilege.js';
 import { THROUGH_ANSWER } from './access.response.js';
-import { GUARANTEES_MOST, type RecordedGuarantee } from './domain/guarantee.js';
+import { MAX_GUARANTEES, type RecordedGuarantee } from './domain/guarantee.js';
 import type { CheckedGuarantee } from './guarantees.service.js';
 import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PRINCIPAL_ANSWER } from './principal.dto.js';
 import { POLICY_RESOURCE, POLICY_RESOURCE_ANSWER } from './resource.dto.js';
 
-const GIVABLE = {
+const PRIVILEGES_FIELD = {
   ...{ enum: PRIVILEGES, isArray: true, minItems: 1 },
-  description: 'Default: all that can be given there but EXECUTE_QUERIES.',
+  description: 'Default: all grantable ones except EXECUTE_QUERIES.',
 };
-const UNFILTERED = { type: Boolean, default: false, description: 'Speaks of reading rows without any row filter.' };
-const KIND = { enum: GUARANTEE_KINDS, enumName: 'GuaranteeKind' };
-const MODE = { enum: GUARANTEE_MODES, enumName: 'GuaranteeMode' };
+const UNFILTERED_FIELD = { type: Boolean, default: false, description: 'About reading rows without any row filter.' };
+const KIND_FIELD = { enum: GUARANTEE_KINDS, enumName: 'GuaranteeKind' };
+const MODE_FIELD = { enum: GUARANTEE_MODES, enumName: 'GuaranteeMode' };
 
 class GuaranteeScopeDto {
   @ApiProperty(POLICY_RESOURCE) resource!: object;
-  @ApiPropertyOptional(GIVABLE) privileges?: string[];
-  @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
+  @ApiPropertyOptional(PRIVILEGES_FIELD) privileges?: string[];
+  @ApiPropertyOptional(UNFILTERED_FIELD) unfiltered?: boolean;
 }
 
-/** The fields of all kinds in the OpenAPI document: `GuaranteeReader` reads bodies, as it does files. */
+/** The fields of all kinds of guarantees, for the OpenAPI document only. `GuaranteeReader` validates request bodies and files. */
 function GuaranteeFields(principal: object, resource: object) {
-  const PRINCIPALS = { type: 'array' as const, items: principal };
+  const PRINCIPALS_FIELD = { type: 'array' as const, items: principal };
   class Fields {
-    @ApiProperty({ minLength: 1, maxLength: 100, description: 'Of this guarantee alone, in any case.' }) name!: string;
-    @ApiProperty(KIND) kind!: GuaranteeKind;
-    @ApiPropertyOptional({ type: Object, ...principal, description: 'Of all kinds but `only`.' }) principal?: object;
-    @ApiPropertyOptional({ ...PRINCIPALS, description: 'Of `only`: the allowed ones.' }) principals?: object[];
-    @ApiPropertyOptional({ ...PRINCIPALS, description: 'Of `never`, `apart` and `at_most`.' }) except?: object[];
-    @ApiPropertyOptional({ ...resource, description: 'With all below it. Of all kinds but `apart`.' })
+    @ApiProperty({ minLength: 1, maxLength: 100, description: 'Unique, compared without case.' }) name!: string;
+    @ApiProperty(KIND_FIELD) kind!: GuaranteeKind;
+    @ApiPropertyOptional({ type: Object, ...principal, description: 'All kinds but `only`.' })
+    principal?: object;
+    @ApiPropertyOptional({ ...PRINCIPALS_FIELD, description: 'For `only`: the allowed ones.' }) principals?: object[];
+    @ApiPropertyOptional({ ...PRINCIPALS_FIELD, description: 'For `never`, `apart`, `at_most`.' }) except?: object[];
+    @ApiPropertyOptional({ ...resource, description: 'With all nodes below. All kinds but `apart`.' })
     resource?: object;
-    @ApiPropertyOptional(GIVABLE) privileges?: string[];
-    @ApiPropertyOptional(UNFILTERED) unfiltered?: boolean;
-    @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) first?: object;
-    @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'Of `apart`.' }) second?: object;
-    @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 10_000, description: 'Of `at_most`.' }) count?: number;
+    @ApiPropertyOptional(PRIVILEGES_FIELD) privileges?: string[];
+    @ApiPropertyOptional(UNFILTERED_FIELD) unfiltered?: boolean;
+    @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'For `apart`.' }) first?: object;
+    @ApiPropertyOptional({ type: GuaranteeScopeDto, description: 'For `apart`.' })
+    second?: object;
+    @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 10_000, description: 'For `at_most`.' }) count?: number;
   }
   return Fields;
 }
 
 export class GuaranteeDto extends GuaranteeFields(POLICY_PRINCIPAL, POLICY_RESOURCE) {
   @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL }) description?: string;
-  @ApiPropertyOptional({ ...MODE, default: 'enforced' }) mode?: GuaranteeMode;
+  @ApiPropertyOptional({ ...MODE_FIELD, default: 'enforced' }) mode?: GuaranteeMode;
 }
 
 export class GuaranteeCheckDto {
-  @ApiPropertyOptional({ type: [GuaranteeDto], maxItems: GUARANTEES_MOST, description: 'Default: all recorded ones.' })
+  @ApiPropertyOptional({ type: [GuaranteeDto], maxItems: MAX_GUARANTEES, description: 'Default: all recorded ones.' })
   guarantees?: GuaranteeDto[];
 }
 
@@ -77,12 +79,13 @@ class SecondResponse {
 
 export class GuaranteeWitnessResponse extends SecondResponse {
   @ApiProperty({ type: Object, ...PRINCIPAL_ANSWER }) principal!: object;
-  @ApiPropertyOptional({ type: SecondResponse, description: 'Of `apart`: what it has besides.' })
+  @ApiPropertyOptional({ type: SecondResponse, description: 'For `apart`: the other access of the principal.' })
   second?: SecondResponse;
-  @ApiProperty({ ...INTEGERS, description: 'By which it has that.' }) grants!: number[];
-  @ApiProperty({ ...INTEGERS, description: 'Of `always`: by which it lacks that.' }) policies!: number[];
+  @ApiProperty({ ...INTEGERS, description: 'Ids of grants that give it.' }) grants!: number[];
+  @ApiProperty({ ...INTEGERS, description: 'For `always`: ids of denying policies.' })
+  policies!: number[];
   @ApiProperty({ oneOf: [...THROUGH_ANSWER.oneOf, { type: 'null' }] }) through!: GuaranteeWitness['through'];
-  @ApiProperty({ description: 'In words, with what ends it.' }) message!: string;
+  @ApiProperty({ description: 'A sentence on the breach, with the change that ends it.' }) message!: string;
 }
 
 class CheckedResponse {
@@ -90,15 +93,15 @@ class CheckedResponse {
   @ApiProperty(INTEGER) nodes!: number;
 }
 
-/** As `GuaranteeDto`, with names. */
+/** The fields of `GuaranteeDto`, with names of principals, and the verdict. */
 class GuaranteeFieldsResponse extends GuaranteeFields(POLICY_PRINCIPAL_ANSWER, POLICY_RESOURCE_ANSWER) {
   @ApiProperty(NULLABLE_TEXT) description!: string | null;
-  @ApiProperty(MODE) mode!: GuaranteeMode;
+  @ApiProperty(MODE_FIELD) mode!: GuaranteeMode;
 
   @ApiProperty({ enum: ['holds', 'broken'], nullable: true, description: 'Null: not judged yet.' })
   state!: 'holds' | 'broken' | null;
 
-  @ApiProperty({ ...INTEGER, description: 'Breaches in all: principal, node and privilege.' }) broken_by!: number;
+  @ApiProperty({ ...INTEGER, description: 'Number of breaches: of principal, node and privilege.' }) broken_by!: number;
   @ApiProperty({ type: [GuaranteeWitnessResponse], description: 'The first breaches.' }) witnesses!: GuaranteeWitness[];
   @ApiProperty({ type: CheckedResponse, nullable: true }) checked!: CheckedResponse | null;
   @ApiProperty({ ...TEXTS, description: 'Service accounts, which no guarantee is about.' }) not_about!: string[];
@@ -106,10 +109,10 @@ class GuaranteeFieldsResponse extends GuaranteeFields(POLICY_PRINCIPAL_ANSWER, P
 
 export class GuaranteeResponse extends GuaranteeFieldsResponse {
   @ApiProperty(INTEGER) id!: number;
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'When it was first seen broken; null: it holds.' })
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'First time it was broken; null: it holds.' })
   since!: string | null;
-  @ApiProperty({ ...NULLABLE_MOMENT, description: 'The moment that it was judged by last.' }) judged_at!: string | null;
-  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Who wrote it last; null: the command line.' })
+  @ApiProperty({ ...NULLABLE_MOMENT, description: 'Time of the judged state.' }) judged_at!: string | null;
+  @ApiProperty({ type: ReferenceResponse, nullable: true, description: 'Last author; null: the command line.' })
   written_by!: ReferenceResponse | null;
   @ApiProperty(MOMENT) created_at!: string;
   @ApiProperty(MOMENT) changed_at!: string;
@@ -118,7 +121,7 @@ export class GuaranteeResponse extends GuaranteeFieldsResponse {
 export class GuaranteePageResponse extends PageResponse(GuaranteeResponse) {}
 
 class CheckedGuaranteeResponse extends GuaranteeFieldsResponse {
-  @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: it is not recorded.' }) id!: number | null;
+  @ApiProperty({ ...INTEGER, nullable: true, description: 'Null: the guarantee is not recorded.' }) id!: number | null;
 }
 
 export class GuaranteeCheckResponse {
@@ -138,11 +141,11 @@ function toFields({ guarantee, description, judgement, names }: CheckedGuarantee
   };
 }
 
-export function toGuaranteeResponse(recorded: RecordedGuarantee, serviceAccounts: readonly string[]) {
-  const { guarantee, brokenSince, judgedAt, writtenBy, createdAt, changedAt } = recorded;
+export function toGuaranteeResponse(recordedGuarantee: RecordedGuarantee, serviceAccounts: readonly string[]) {
+  const { guarantee, brokenSince, judgedAt, writtenBy, createdAt, changedAt } = recordedGuarantee;
   return {
     id: guarantee.id,
-    ...toFields(recorded, serviceAccounts),
+    ...toFields(recordedGuarantee, serviceAccounts),
     since: brokenSince?.toISOString() ?? null,
     judged_at: judgedAt?.toISOString() ?? null,
     written_by: writtenBy,
@@ -151,7 +154,7 @@ export function toGuaranteeResponse(recorded: RecordedGuarantee, serviceAccounts
   };
 }
 
-export function toCheckedResponse(checked: CheckedGuarantee, serviceAccounts: readonly string[]) {
-  const { id } = checked.guarantee;
-  return { id: id > 0 ? id : null, ...toFields(checked, serviceAccounts) };
+export function toCheckedResponse(checkedGuarantee: CheckedGuarantee, serviceAccounts: readonly string[]) {
+  const { id } = checkedGuarantee.guarantee;
+  return { id: id > 0 ? id : null, ...toFields(checkedGuarantee, serviceAccounts) };
 }

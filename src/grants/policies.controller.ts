@@ -9,7 +9,7 @@ import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { RowIdPipe } from '../platform/http/parameters.js';
 import { EntryQuery, toEntryFilter } from './resource.dto.js';
-import { Conditional, VERSION, WRITE_REFUSALS } from './grants.dto.js';
+import { AcceptsIfMatch, ETAG_ANSWER, WRITE_REFUSALS } from './grants.dto.js';
 import { PolicyDto, PolicyPageResponse, PolicyResponse, toNewPolicy, toPolicyResponse } from './policies.dto.js';
 import { policyVersion } from './domain/policy.js';
 import { PoliciesService } from './policies.service.js';
@@ -21,7 +21,7 @@ import { PolicyStore } from './policy.store.js';
 export class PoliciesController {
   constructor(
     private readonly policies: PoliciesService,
-    private readonly store: PolicyStore,
+    private readonly policyStore: PolicyStore,
   ) {}
 
   @OpenToTokens('admin.read')
@@ -29,7 +29,7 @@ export class PoliciesController {
   @Get()
   @Answers(PolicyPageResponse)
   async list(@Query() query: EntryQuery): Promise<PolicyPageResponse> {
-    const page = await this.store.list(toEntryFilter(query), query);
+    const page = await this.policyStore.list(toEntryFilter(query), query);
     return mapPage(page, (policy) => toPolicyResponse(policy));
   }
 
@@ -40,10 +40,10 @@ export class PoliciesController {
   @ApiCreatedResponse({ type: PolicyResponse })
   async create(
     @Body() body: PolicyDto,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.create(toNewPolicy(body), by);
+    const { policy, warnings } = await this.policies.create(toNewPolicy(body), context);
     void reply.header('Location', `/api/admin/policies/${policy.id}`);
     return toPolicyResponse(policy, warnings);
   }
@@ -51,12 +51,12 @@ export class PoliciesController {
   @OpenToTokens('admin.read')
   @ApiRoute('getPolicy', 'One policy')
   @Get(':id')
-  @ApiOkResponse({ type: PolicyResponse, ...VERSION })
+  @ApiOkResponse({ type: PolicyResponse, ...ETAG_ANSWER })
   async find(
     @Param('id', RowIdPipe) id: number,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const policy = orNotFound(await this.store.find(id));
+    const policy = orNotFound(await this.policyStore.find(id));
     void reply.header('ETag', policyVersion(policy));
     return toPolicyResponse(policy);
   }
@@ -65,16 +65,16 @@ export class PoliciesController {
   @ApiRoute('replacePolicy', 'Replace a policy', 'mask_conflict', 'precondition_failed', ...WRITE_REFUSALS)
   @Put(':id')
   @BodyLimits(ADMINISTRATION)
-  @Conditional()
-  @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.', ...VERSION })
+  @AcceptsIfMatch()
+  @ApiOkResponse({ type: PolicyResponse, description: 'Changed in one step.', ...ETAG_ANSWER })
   async replace(
     @Param('id', RowIdPipe) id: number,
     @Body() body: PolicyDto,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Headers('if-match') ifMatch: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
-    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), by, ifMatch ?? null);
+    const { policy, warnings } = await this.policies.replace(id, toNewPolicy(body), context, ifMatch ?? null);
     void reply.header('ETag', policyVersion(policy));
     return toPolicyResponse(policy, warnings);
   }
@@ -82,13 +82,13 @@ export class PoliciesController {
   @OpenToTokens('admin.write')
   @ApiRoute('deletePolicy', 'Delete a policy', 'busy', 'precondition_failed', 'guarantee_broken')
   @Delete(':id')
-  @Conditional()
+  @AcceptsIfMatch()
   @NoContent()
   remove(
     @Param('id', RowIdPipe) id: number,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Headers('if-match') ifMatch: string | undefined,
   ): Promise<void> {
-    return this.policies.remove(id, by, ifMatch ?? null);
+    return this.policies.remove(id, context, ifMatch ?? null);
   }
 }

@@ -2,15 +2,22 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsArray, IsIn, ValidateIf } from 'class-validator';
 import { type FieldError, Refused } from '../kernel/errors.js';
 import { INTEGER, MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
-import { absentOr, FieldRule, NestedArray, NestedObject, ofText, WITHOUT_NUL } from '../platform/http/validation.js';
+import {
+  optionalRule,
+  FieldRule,
+  NestedArray,
+  NestedObject,
+  ruleForText,
+  WITHOUT_NUL,
+} from '../platform/http/validation.js';
 import type { Node } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { POLICY_KINDS } from '../trino-rules/model/snapshot.js';
 import { descriptionProblem } from './domain/grant.js';
 import {
-  EXCEPTIONS_MOST,
-  EXPRESSION_MOST,
+  MAX_EXCEPTIONS,
+  MAX_EXPRESSION,
   type NewPolicy,
   parsePolicyRule,
   type Policy,
@@ -41,10 +48,10 @@ export class PolicyDto {
   @ApiPropertyOptional({
     type: 'array',
     items: PRINCIPAL,
-    maxItems: EXCEPTIONS_MOST,
+    maxItems: MAX_EXCEPTIONS,
     description: 'Principals that the policy does not apply to.',
   })
-  @NestedArray(() => PrincipalDto, EXCEPTIONS_MOST)
+  @NestedArray(() => PrincipalDto, MAX_EXCEPTIONS)
   except: PrincipalDto[] = [];
 
   @ApiProperty(POLICY_RESOURCE)
@@ -53,18 +60,18 @@ export class PolicyDto {
 
   @ApiPropertyOptional({
     type: String,
-    maxLength: EXPRESSION_MOST,
-    description: 'SQL, of a row filter or a column mask.',
+    maxLength: MAX_EXPRESSION,
+    description: 'SQL; for a row filter or a column mask.',
   })
-  // `parsePolicyRule` checks the content.
+  // Only the length is checked here; `parsePolicyRule` checks the content of the expression.
   @FieldRule(
-    absentOr(
-      ofText(({ length }) => (length > EXPRESSION_MOST ? `must have at most ${EXPRESSION_MOST} characters` : null)),
+    optionalRule(
+      ruleForText(({ length }) => (length > MAX_EXPRESSION ? `must have at most ${MAX_EXPRESSION} characters` : null)),
     ),
   )
   expression?: string;
 
-  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, minItems: 1, description: 'Of a deny; default: all.' })
+  @ApiPropertyOptional({ enum: PRIVILEGES, isArray: true, minItems: 1, description: 'For a deny; default: all.' })
   @ValidateIf(({ privileges }: PolicyDto) => privileges !== undefined)
   @IsArray({ message: 'must be a list' })
   @ArrayNotEmpty({ message: 'must name at least one privilege' })
@@ -95,12 +102,11 @@ export class PolicyPageResponse extends PageResponse(PolicyResponse) {}
 
 /** @throws Refused `validation_failed` when the fields do not match the kind */
 export function toNewPolicy(policy: PolicyDto): NewPolicy {
-  const parsed = parsePolicy(policy);
-  if (Array.isArray(parsed)) throw new Refused('validation_failed', { errors: parsed });
-  return parsed;
+  const policyOrErrors = parsePolicy(policy);
+  if (Array.isArray(policyOrErrors)) throw new Refused('validation_failed', { errors: policyOrErrors });
+  return policyOrErrors;
 }
 
-/** All errors when the fields do not match the kind. */
 export function parsePolicy({
   kind,
   principal,

@@ -6,73 +6,71 @@ import type { EntryFilter } from './domain/grant.js';
 import { type NewPolicy, type Policy, type PolicyDraft, policyRule } from './domain/policy.js';
 import {
   ENTRY_COLUMNS,
-  entryValues,
+  entryColumnValues,
   FILTER_PARAMETERS,
   filterCondition,
   filterValues,
-  principalForm,
+  type NamesInJson,
+  principalJson,
   principalValues,
-  resourceForm,
+  resourceJson,
 } from './infrastructure/principal-columns.js';
 
-interface PolicyRow extends PolicyDraft, Omit<Policy, 'rule'> {}
-
-export const policyColumns = (naming: 'named' | 'unnamed') => `${principalForm('p.', naming)} AS principal,
-  (SELECT coalesce(json_agg(${principalForm('e.', naming)} ORDER BY e.user_id, e.group_id, e.engine_name), '[]')
+export const policyColumns = (names: NamesInJson) => `${principalJson('p.', names)} AS principal,
+  (SELECT coalesce(json_agg(${principalJson('e.', names)} ORDER BY e.user_id, e.group_id, e.engine_name), '[]')
      FROM policy_exceptions e WHERE e.policy_id = p.id) AS except,
-  p.kind, ${resourceForm('p', naming, 'p.column_name')} AS resource, p.expression, p.privileges`;
+  p.kind, ${resourceJson('p', names, 'p.column_name')} AS resource, p.expression, p.privileges`;
 
 const SELECT_POLICIES = `
-  SELECT p.id, ${policyColumns('named')}, p.description, p.created_at AS "createdAt", p.changed_at AS "changedAt"
+  SELECT p.id, ${policyColumns('with-names')}, p.description, p.created_at AS "createdAt", p.changed_at AS "changedAt"
     FROM policies p WHERE p.removed_at IS NULL`;
 
 const COLUMNS = ['kind', ...ENTRY_COLUMNS, 'column_name', 'expression', 'privileges', 'description', 'changed_at'];
-const PARAMETERS = COLUMNS.map((_, i) => `$${i + 1}`).join(', ');
+const PLACEHOLDERS = COLUMNS.map((_, i) => `$${i + 1}`).join(', ');
 
-/** Serializes writes of policies: two concurrent masks could conflict with each other. */
+/** Key of the advisory lock that serializes writes of policies, because two concurrent masks could conflict with each other. */
 const POLICY_WRITERS_LOCK = 7_471_020;
 
 @Injectable()
 export class PolicyStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  create(policy: NewPolicy, at: Date): Promise<Policy> {
+  create(policy: NewPolicy, now: Date): Promise<Policy> {
     return this.session.run(async () => {
       await this.lock();
-      const made = await this.session.oneRow<{ id: number }>(
-        `INSERT INTO policies (${COLUMNS.join(', ')}, created_at) VALUES (${PARAMETERS}, $${COLUMNS.length}) RETURNING id`,
-        values(policy, at),
+      const insertedRow = await this.session.oneRow<{ id: number }>(
+        `INSERT INTO policies (${COLUMNS.join(', ')}, created_at) VALUES (${PLACEHOLDERS}, $${COLUMNS.length}) RETURNING id`,
+        policyValues(policy, now),
       );
-      await this.writeExceptions(made.id, policy.except);
-      return this.findExisting(made.id);
+      await this.writeExceptions(insertedRow.id, policy.except);
+      return this.findExisting(insertedRow.id);
     });
   }
 
-  /** Replaces a policy in one step, so that no access is open in between. Null: no such policy. */
-  replace(id: number, policy: NewPolicy, at: Date): Promise<{ former: Policy; policy: Policy } | null> {
+  replace(id: number, policy: NewPolicy, now: Date): Promise<{ formerPolicy: Policy; policy: Policy } | null> {
     return this.session.run(async () => {
       await this.lock();
-      const former = await this.find(id);
-      const changed = await this.session.firstRow(
-        `UPDATE policies SET (${COLUMNS.join(', ')}) = (${PARAMETERS})
+      const formerPolicy = await this.find(id);
+      const updatedRow = await this.session.firstRow(
+        `UPDATE policies SET (${COLUMNS.join(', ')}) = (${PLACEHOLDERS})
           WHERE id = $${COLUMNS.length + 1} AND removed_at IS NULL RETURNING id`,
-        [...values(policy, at), id],
+        [...policyValues(policy, now), id],
       );
-      if (changed === null || former === null) return null;
+      if (updatedRow === null || formerPolicy === null) return null;
       await this.session.query('DELETE FROM policy_exceptions WHERE policy_id = $1', [id]);
       await this.writeExceptions(id, policy.except);
-      return { former, policy: await this.findExisting(id) };
+      return { formerPolicy, policy: await this.findExisting(id) };
     });
   }
 
-  /** Removes a policy and returns it as it was; `gone`: it was removed before. */
-  remove(id: number, at: Date): Promise<Policy | 'gone' | 'missing'> {
+  /** Removes a policy. @returns the policy as it was before; `gone`: it was removed earlier; `missing`: it never existed */
+  remove(id: number, now: Date): Promise<Policy | 'gone' | 'missing'> {
     return this.session.run(async () => {
       await this.lock();
-      const former = await this.find(id);
-      if (former !== null) {
-        await this.session.query('UPDATE policies SET removed_at = $2 WHERE id = $1', [id, at]);
-        return former;
+      const formerPolicy = await this.find(id);
+      if (formerPolicy !== null) {
+        await this.session.query('UPDATE policies SET removed_at = $2 WHERE id = $1', [id, now]);
+        return formerPolicy;
       }
       return (await this.session.firstRow('SELECT FROM policies WHERE id = $1', [id])) === null ? 'missing' : 'gone';
     });
@@ -84,16 +82,16 @@ export class PolicyStore {
   }
 
   async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
-    const own = (place: number): string => `$${FILTER_PARAMETERS + place}`;
+    const parameter = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const policies = await this.queryPolicies(
-      `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${own(1)} ORDER BY p.id LIMIT ${own(2)}`,
+      `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${parameter(1)} ORDER BY p.id LIMIT ${parameter(2)}`,
       [...filterValues(filter), after ?? 0, limit + 1],
     );
     return pageOf(policies, limit, ({ id }) => id);
   }
 
   private async queryPolicies(query: string, parameters: unknown[]): Promise<Policy[]> {
-    const rows = await this.session.query<PolicyRow>(query, parameters);
+    const rows = await this.session.query<PolicyDraft & Omit<Policy, 'rule'>>(query, parameters);
     return rows.map((row) => {
       const { id, principal, except, description, createdAt, changedAt } = row;
       return { id, rule: policyRule(row), principal, except, description, createdAt, changedAt };
@@ -120,14 +118,14 @@ export class PolicyStore {
   }
 }
 
-function values({ rule, principal, description }: NewPolicy, at: Date): unknown[] {
+function policyValues({ rule, principal, description }: NewPolicy, now: Date): unknown[] {
   return [
     rule.kind,
-    ...entryValues(principal, rule.resource),
+    ...entryColumnValues(principal, rule.resource),
     'column' in rule.resource ? rule.resource.column : null,
     'expression' in rule ? rule.expression : null,
     'privileges' in rule ? rule.privileges : null,
     description,
-    at,
+    now,
   ];
 }

@@ -11,48 +11,47 @@ import {
   PRINCIPAL_TYPES,
 } from '../trino-rules/model/principal.js';
 
-const belongs = (value: unknown) => (value === undefined ? null : 'does not belong to a principal of this type');
-const hasId = (type: string) => type === 'user' || type === 'group';
+const mustBeAbsent = (value: unknown) => (value === undefined ? null : 'does not belong to a principal of this type');
+const hasNumericId = (type: string) => type === 'user' || type === 'group';
 
-const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
+export const ID = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 } as const;
 
-/** OpenAPI schema of an object with exactly these fields. */
-export const only = (properties: Record<string, object>) => ({
+export const exactObject = (properties: Record<string, object>) => ({
   type: 'object' as const,
   properties,
   required: Object.keys(properties),
   additionalProperties: false,
 });
 
-const choices = (more: Record<string, object>) => [
-  only({ type: { type: 'string', enum: ['user', 'group'] }, id: ID, ...more }),
-  only({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
+const principalSchemas = (extraFields: Record<string, object>) => [
+  exactObject({ type: { type: 'string', enum: ['user', 'group'] }, id: ID, ...extraFields }),
+  exactObject({ type: { type: 'string', enum: ['engine'] }, name: NAME }),
 ];
-const EVERYONE = only({ type: { type: 'string', enum: ['everyone'] } });
+const EVERYONE = exactObject({ type: { type: 'string', enum: ['everyone'] } });
 
 /** OpenAPI schemas in requests: a principal, and the principal of a grant or policy, which can be everyone. */
-export const PRINCIPAL = { oneOf: choices({}) };
-export const POLICY_PRINCIPAL = { oneOf: [...choices({}), EVERYONE] };
-/** The same schemas in responses, with the principal's current name. */
-export const PRINCIPAL_ANSWER = { oneOf: choices({ name: NAME }) };
-export const POLICY_PRINCIPAL_ANSWER = { oneOf: [...choices({ name: NAME }), EVERYONE] };
+export const PRINCIPAL = { oneOf: principalSchemas({}) };
+export const POLICY_PRINCIPAL = { oneOf: [...principalSchemas({}), EVERYONE] };
+/** OpenAPI schemas in responses: as in requests, but users and groups also have their current names. */
+export const PRINCIPAL_ANSWER = { oneOf: principalSchemas({ name: NAME }) };
+export const POLICY_PRINCIPAL_ANSWER = { oneOf: [...principalSchemas({ name: NAME }), EVERYONE] };
 
-abstract class NamedDto {
+abstract class IdOrNameDto {
   abstract type: PolicyPrincipal['type'];
 
-  @FieldRule<NamedDto>((id, { type }) => (hasId(type) ? idProblem(id) : belongs(id)))
+  @FieldRule<IdOrNameDto>((id, { type }) => (hasNumericId(type) ? idProblem(id) : mustBeAbsent(id)))
   id?: number;
 
-  @FieldRule<NamedDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : belongs(name)))
+  @FieldRule<IdOrNameDto>((name, { type }) => (type === 'engine' ? principalNameProblem(name) : mustBeAbsent(name)))
   name?: string;
 }
 
-export class PrincipalDto extends NamedDto {
+export class PrincipalDto extends IdOrNameDto {
   @IsIn(PRINCIPAL_TYPES, { message: 'must be user, group or engine' })
   type!: Principal['type'];
 }
 
-export class PolicyPrincipalDto extends NamedDto {
+export class PolicyPrincipalDto extends IdOrNameDto {
   @IsIn(POLICY_PRINCIPAL_TYPES, { message: 'must be user, group, engine or everyone' })
   type!: PolicyPrincipal['type'];
 }
@@ -61,15 +60,15 @@ export function toPrincipal({ type, id = 0, name = '' }: PrincipalDto): Principa
   return type === 'engine' ? { type, name } : { type, id };
 }
 
-export function toPolicyPrincipal({ type, ...named }: PolicyPrincipalDto): PolicyPrincipal {
-  return type === 'everyone' ? { type } : toPrincipal({ type, ...named });
+export function toPolicyPrincipal({ type, ...principalFields }: PolicyPrincipalDto): PolicyPrincipal {
+  return type === 'everyone' ? { type } : toPrincipal({ type, ...principalFields });
 }
 
 /** Parses `user:12`, `group:3` or `engine:NAME`; null: none of these. */
 export function parsePrincipal(text: string): Principal | null {
-  const [, type, rest = ''] = /^(user|group|engine):(.+)$/s.exec(text) ?? [];
-  if (type === 'engine') return principalNameProblem(rest) === null ? { type, name: rest } : null;
-  const id = parseDecimal(rest);
+  const [, type, idOrName = ''] = /^(user|group|engine):(.+)$/s.exec(text) ?? [];
+  if (type === 'engine') return principalNameProblem(idOrName) === null ? { type, name: idOrName } : null;
+  const id = parseDecimal(idOrName);
   return (type === 'user' || type === 'group') && idProblem(id) === null ? { type, id } : null;
 }
 

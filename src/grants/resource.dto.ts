@@ -4,7 +4,7 @@ import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator';
 import { resourceNameProblem } from '../kernel/name.js';
 import { PageQuery, SearchText } from '../platform/http/page.dto.js';
-import { absentOr, FieldRule, NestedObject, ofText } from '../platform/http/validation.js';
+import { optionalRule, FieldRule, NestedObject, ruleForText } from '../platform/http/validation.js';
 import {
   LEVELS,
   misplacedField,
@@ -18,7 +18,7 @@ import {
 import { SYSTEM_SCHEMAS } from '../trino-rules/model/resource.js';
 import type { EntryFilter } from './domain/grant.js';
 import {
-  only,
+  exactObject,
   parsePolicyPrincipal,
   POLICY_PRINCIPAL,
   POLICY_PRINCIPAL_ANSWER,
@@ -37,13 +37,13 @@ const NAME = {
 };
 
 /** Checks a name, and that its field can be given together with the other fields. */
-const Name = (field: keyof NodeFields, more: { description?: string } = {}): PropertyDecorator =>
+const NameField = (field: keyof NodeFields, options: { description?: string } = {}): PropertyDecorator =>
   applyDecorators(
-    ApiPropertyOptional({ ...NAME, ...more }),
+    ApiPropertyOptional({ ...NAME, ...options }),
     FieldRule<NodeNames>((value, fields) => nameProblem(value) ?? misplacedProblem(field, fields)),
   );
 
-const nameProblem = absentOr(ofText(resourceNameProblem));
+const nameProblem = optionalRule(ruleForText(resourceNameProblem));
 
 export function misplacedProblem(field: keyof NodeFields, fields: NodeFields): string | null {
   const problem = misplacedField(fields);
@@ -55,10 +55,10 @@ abstract class NodeNames {
   abstract as?: unknown;
   abstract queries?: unknown;
 
-  @Name('catalog') catalog?: string;
-  @Name('schema') schema?: string;
-  @Name('table') table?: string;
-  @Name('routine', { description: 'A function or a procedure of the schema.' }) routine?: string;
+  @NameField('catalog') catalog?: string;
+  @NameField('schema') schema?: string;
+  @NameField('table') table?: string;
+  @NameField('routine', { description: 'A function or a procedure of the schema.' }) routine?: string;
 }
 
 export class ResourceDto extends NodeNames {
@@ -74,25 +74,23 @@ export class ResourceDto extends NodeNames {
   queries?: PolicyPrincipalDto;
 }
 
-/** A node, or the columns of one name in all tables of a node. */
 export class PolicyResourceDto extends ResourceDto {
   @FieldRule(nameProblem)
   column?: string;
 }
 
-/** A node in a query string, without the fields `as` and `queries`. */
 export abstract class NodeNamesQuery extends NodeNames {
   @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'The engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
   @FieldRule<NodeNames>((_, fields) => misplacedProblem('engine', fields))
   engine?: true;
 
-  @ApiPropertyOptional({ ...NAME, description: 'In the tables of the node.' })
+  @ApiPropertyOptional({ ...NAME, description: 'The columns of this name in the tables of the node.' })
   @FieldRule(nameProblem)
   column?: string;
 }
 
-/** A node in a validated query string. Without any field it is everything. */
+/** A node in a validated query string. A query without any of these fields means the node of everything. */
 export interface NodeQuery extends NodeNamesQuery {
   as?: string;
   queries?: string;
@@ -107,45 +105,48 @@ export function toNode({ as, queries, ...fields }: ResourceDto): Node {
 }
 
 export function nodeOfQuery({ as = '', queries = '', ...fields }: NodeQuery): Node {
-  const [actedAs, owner] = [parsePolicyPrincipal(as), parsePolicyPrincipal(queries)];
-  return nodeOf({ ...fields, ...(actedAs !== null && { as: actedAs }), ...(owner !== null && { queries: owner }) });
+  const [target, owner] = [parsePolicyPrincipal(as), parsePolicyPrincipal(queries)];
+  return nodeOf({ ...fields, ...(target !== null && { as: target }), ...(owner !== null && { queries: owner }) });
 }
 
 /**
  * OpenAPI schema of a node: one shape for each kind, the most specific first, because generated clients take the first that matches.
- * @param more further fields of the shapes, such as a column
+ * @param extraFields further fields of the shapes, such as a column
  */
-function nodes(principal: object, more: Record<string, object> = {}) {
-  const named = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, NAME]));
-  const inTree = (...fields: string[]) => ({ ...only(named(fields)), properties: { ...named(fields), ...more } });
+function nodeSchema(principal: object, extraFields: Record<string, object> = {}) {
+  const nameFields = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, NAME]));
+  const treeNode = (...fields: string[]) => {
+    const properties = { ...nameFields(fields), ...extraFields };
+    return { ...exactObject(nameFields(fields)), properties };
+  };
   return {
     oneOf: [
-      inTree('catalog', 'schema', 'table'),
-      { ...only(named(['catalog', 'schema', 'routine'])), description: 'A function or a procedure.' },
-      inTree('catalog', 'schema'),
+      treeNode('catalog', 'schema', 'table'),
+      { ...exactObject(nameFields(['catalog', 'schema', 'routine'])), description: 'A function or a procedure.' },
+      treeNode('catalog', 'schema'),
       {
-        ...inTree('catalog'),
-        description: `Of ${SYSTEM}, this, its schemas ${SYSTEM_SCHEMAS.join(', ')} and their tables take SELECT, the routine runtime.kill_query takes CALL_PROCEDURE.`,
+        ...treeNode('catalog'),
+        description: `In ${SYSTEM} only SELECT can be granted, on it, on its schemas ${SYSTEM_SCHEMAS.join(', ')} and on their tables, and CALL_PROCEDURE on runtime.kill_query.`,
       },
-      { ...only({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
-      { ...only({ as: principal }), description: 'Acting as these.' },
-      { ...only({ queries: principal }), description: 'The queries of these, a part of the engine.' },
-      { ...inTree(), description: 'Everything: all data catalogs, later ones too.' },
+      { ...exactObject({ engine: { type: 'boolean', enum: [true] } }), description: 'The engine itself.' },
+      { ...exactObject({ as: principal }), description: 'Acting as these principals.' },
+      { ...exactObject({ queries: principal }), description: 'The queries of these principals, a part of the engine.' },
+      { ...treeNode(), description: 'Everything: all data catalogs, also later ones.' },
     ],
     examples: [{ catalog: 'sales', schema: 'eu', table: 'orders' }, {}, { as: { type: 'group', id: 3 } }],
   };
 }
 
-const COLUMN = { column: { ...NAME, description: 'Of a mask or a hidden column, at any level.' } };
+const COLUMN_FIELD = { column: { ...NAME, description: 'The column of a mask or a hidden column, at any level.' } };
 
-export const RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL) };
-export const POLICY_RESOURCE = { type: Object, ...nodes(POLICY_PRINCIPAL, COLUMN) };
+export const RESOURCE = { type: Object, ...nodeSchema(POLICY_PRINCIPAL) };
+export const POLICY_RESOURCE = { type: Object, ...nodeSchema(POLICY_PRINCIPAL, COLUMN_FIELD) };
 /** A node in a response, with the names of the principals in it. */
-export const RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER) };
-export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodes(POLICY_PRINCIPAL_ANSWER, COLUMN) };
+export const RESOURCE_ANSWER = { type: Object, ...nodeSchema(POLICY_PRINCIPAL_ANSWER) };
+export const POLICY_RESOURCE_ANSWER = { type: Object, ...nodeSchema(POLICY_PRINCIPAL_ANSWER, COLUMN_FIELD) };
 
-/** A query parameter that is given once, without NUL, which PostgreSQL cannot store. */
-const OneText = (): PropertyDecorator =>
+/** A query parameter that is given at most once. It must not contain NUL, which PostgreSQL cannot store. */
+const SingleText = (): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({ type: String }),
     IsOptional(),
@@ -153,34 +154,36 @@ const OneText = (): PropertyDecorator =>
   );
 
 export class EntryQuery extends PageQuery {
-  @SearchText('Part of the name of whom it is for, or of its node, in any case.')
+  @SearchText('Part of the name of the principal or of the node, compared without case.')
   q?: string;
 
   @ApiPropertyOptional(POLICY_PRINCIPAL_PARAMETER)
-  @FieldRule(absentOr(policyPrincipalParameterProblem))
+  @FieldRule(optionalRule(policyPrincipalParameterProblem))
   principal?: string;
 
-  @OneText() catalog?: string;
-  @OneText() schema?: string;
-  @OneText() table?: string;
-  @OneText() routine?: string;
+  @SingleText() catalog?: string;
+  @SingleText() schema?: string;
+  @SingleText() table?: string;
+  @SingleText() routine?: string;
 
-  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'On the engine itself.' })
+  @ApiPropertyOptional({ type: Boolean, enum: [true], description: 'Only entries on the engine itself.' })
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value))
   @FieldRule<EntryQuery>((_, query) => filterProblem('engine', query))
   engine?: true;
 
-  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On acting as these.' })
-  @FieldRule<EntryQuery>((text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? filterProblem('as', query))
+  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'Only entries on acting as them.' })
+  @FieldRule<EntryQuery>(
+    (text, query) => optionalRule(policyPrincipalParameterProblem)(text) ?? filterProblem('as', query),
+  )
   as?: string;
 
-  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'On the queries of these.' })
+  @ApiPropertyOptional({ ...POLICY_PRINCIPAL_PARAMETER, description: 'Only entries on their queries.' })
   @FieldRule<EntryQuery>(
-    (text, query) => absentOr(policyPrincipalParameterProblem)(text) ?? filterProblem('queries', query),
+    (text, query) => optionalRule(policyPrincipalParameterProblem)(text) ?? filterProblem('queries', query),
   )
   queries?: string;
 
-  @ApiPropertyOptional({ enum: NODE_KINDS, description: 'The kind of node that it names.' })
+  @ApiPropertyOptional({ enum: NODE_KINDS, description: 'Only entries on this kind of node.' })
   @IsOptional()
   @IsIn(NODE_KINDS, { message: `must be ${NODE_KINDS.join(', ')}` })
   level?: NodeKind;
@@ -191,9 +194,9 @@ export class EntryQuery extends PageQuery {
     maxLength: 512,
     example: 'sales.eu.orders',
     description:
-      'A catalog, schema or table: entries on it and on what is above it. A name that holds a dot or a quote stands in double quotes.',
+      'A catalog, schema or table: only entries on it and above it. A name with a dot or a quote stands in double quotes.',
   })
-  @FieldRule(absentOr(coveringProblem))
+  @FieldRule(optionalRule(coveringProblem))
   covering?: string;
 }
 
@@ -205,17 +208,17 @@ export function toEntryFilter(query: EntryQuery): EntryFilter {
     kind:
       level ??
       (engine === true ? 'engine' : as !== undefined ? 'acting' : queries === undefined ? undefined : 'queries'),
-    named: parsePolicyPrincipal(as ?? queries ?? ''),
+    targetPrincipal: parsePolicyPrincipal(as ?? queries ?? ''),
     covering: parsePath(query.covering ?? ''),
   };
 }
 
-/** The problem of a filter by the engine, impersonation or queries that contradicts the other filters. */
+/** The problem of a filter field that contradicts another field of the query; null: there is none. */
 function filterProblem(field: 'engine' | 'as' | 'queries', query: EntryQuery) {
   if (query[field] === undefined) return null;
   const { engine, as, queries, catalog, schema, table, routine } = query;
-  const other = { engine, as, queries, catalog, schema, table, routine };
-  const problem = misplacedField(other);
+  const fields = { engine, as, queries, catalog, schema, table, routine };
+  const problem = misplacedField(fields);
   if (problem === null) return null;
   return problem.field === field ? problem.message : `cannot be given beside ${problem.field}`;
 }
@@ -228,12 +231,12 @@ function coveringProblem(value: unknown): string | null {
 
 /** The node of a path in SQL notation; null: the text is no such path. */
 export function parsePath(path: string): Node | null {
-  const name = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
+  const namePattern = /\.(?:"((?:[^"]|"")+)"|([^".]+))/y;
   const names: string[] = [];
-  for (const whole = `.${path}`; name.lastIndex < whole.length;) {
-    const [, quoted, plain] = name.exec(whole) ?? [];
-    const found = plain ?? quoted?.replaceAll('""', '"') ?? '';
-    if (resourceNameProblem(found) !== null || names.push(found) > LEVELS.length) return null;
+  for (const dottedPath = `.${path}`; namePattern.lastIndex < dottedPath.length;) {
+    const [, quotedName, unquoted] = namePattern.exec(dottedPath) ?? [];
+    const parsedName = unquoted ?? quotedName?.replaceAll('""', '"') ?? '';
+    if (resourceNameProblem(parsedName) !== null || names.push(parsedName) > LEVELS.length) return null;
   }
   const [catalog, schema, table] = names;
   return nodeOf({ catalog, schema, table });

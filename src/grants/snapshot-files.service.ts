@@ -8,21 +8,21 @@ import { foldedName } from '../kernel/name.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { principalsIn } from '../trino-rules/model/guarantee.js';
-import { withNamed } from '../trino-rules/model/node.js';
-import { byName, type PolicyPrincipal } from '../trino-rules/model/principal.js';
+import { mapPrincipal } from '../trino-rules/model/node.js';
+import { principalWithoutId, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
-import { type ExportedSnapshot, exportSnapshot, RowExport } from '../trino-rules/model/snapshot-export.js';
+import { type ExportedSnapshot, exportSnapshot, RowExporter } from '../trino-rules/model/snapshot-export.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { AdministratorsService } from '../users/administrators.service.js';
 import { GROUP_NAME_TAKEN } from '../users/domain/administrators.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { AccessFileStore } from './access-file.store.js';
 import { AccessWritesService } from './access-writes.service.js';
-import { AdmissionService, namedIn } from './admission.service.js';
-import { readAccessFile, type RowPlaces } from './domain/access-file.js';
-import { TOUCHES_ALL, GUARANTEES_MOST } from './domain/guarantee.js';
+import { AdmissionService, nodePrincipals } from './admission.service.js';
+import { readAccessFile, type RowPaths } from './domain/access-file.js';
+import { WHOLE_SCOPE, MAX_GUARANTEES } from './domain/guarantee.js';
 import {
   changesBetween,
   type DescribedSnapshot,
@@ -31,15 +31,15 @@ import {
   type SnapshotChanges,
 } from './domain/snapshot-changes.js';
 import { GrantStore } from './grant.store.js';
-import { EVERY_ROW, type ReportProgress, SnapshotWriter, type Written } from './snapshot-writer.service.js';
+import { EVERY_ROW, type ReportProgress, SnapshotWriter, type WriteResult } from './snapshot-writer.service.js';
 import { SnapshotStore } from './domain/snapshot-store.js';
 
 export interface ApplyOptions {
-  /** Writes and checks everything, then rolls back. */
-  dryRun: boolean;
-  /** Removes entries that the file does not name. */
-  prune: boolean;
-  /** Called where a guarantee would be changed or removed; throws Refused. Absent: the command line. */
+  /** Whether to roll back after everything was written and checked. */
+  isDryRun: boolean;
+  /** Whether to remove recorded groups, grants, policies and guarantees that the file lacks. */
+  mustPrune: boolean;
+  /** Called before a guarantee is changed or removed; must throw Refused if the administrator's last authentication is not recent. Absent on the command line. */
   proveAdministrator?: () => void;
 }
 
@@ -51,187 +51,183 @@ export interface AppliedForm {
   warnings: string[];
 }
 
-export const NOTHING = { plan: [], problems: [], remarks: [], warnings: [] };
+export const EMPTY_LISTS = { plan: [], problems: [], remarks: [], warnings: [] };
 
-/** Exports recorded access as a snapshot file, and applies one. */
 @Injectable()
 export class SnapshotFilesService {
   constructor(
     private readonly files: AccessFileStore,
     private readonly snapshots: SnapshotStore,
     private readonly grants: GrantStore,
-    private readonly writer: SnapshotWriter,
+    private readonly snapshotWriter: SnapshotWriter,
     private readonly admission: AdmissionService,
     private readonly names: PrincipalNames,
     private readonly administrators: AdministratorsService,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
-    private readonly writes: AccessWritesService,
+    private readonly accessWrites: AccessWritesService,
     private readonly clock: Clock,
   ) {}
 
-  /** Live access at one moment, by name and ordered by content. */
+  /** Reads the recorded access at one moment as a snapshot file, with names instead of ids and ordered by content. */
   export(): Promise<ExportedSnapshot> {
     return this.transaction.run(async () => {
-      await this.files.readOneState();
-      const descriptions = await this.files.descriptions();
+      await this.files.useRepeatableRead();
+      const descriptions = await this.files.readDescriptions();
       return exportSnapshot(await this.snapshots.read(), descriptions);
     });
   }
 
   /**
-   * Applies a file in one transaction that locks other writers out. A change that the API would refuse is a problem: then nothing is
-   * changed, and every problem is listed with its place in the file.
-   * @throws CommitUnconfirmed with its cause; Refused `guarantee_broken`, `reauthentication_required`
+   * Applies a file in one transaction that locks other writers out. If the API would refuse any of the changes, nothing is changed, and
+   * the result lists every problem with its place in the file.
+   * @throws CommitUnconfirmed if the commit failed, so that its outcome is unknown; Refused `guarantee_broken`, `reauthentication_required`
    * @param value the parsed JSON or YAML
    */
   apply(
     value: unknown,
-    options: ApplyOptions,
-    by: AuditContext,
+    { isDryRun, mustPrune, proveAdministrator }: ApplyOptions,
+    context: AuditContext,
     report: ReportProgress = () => undefined,
   ): Promise<AppliedForm> {
-    return this.writes.runUnqueued((rollBack) => this.applied(value, options, by, report, rollBack));
-  }
+    return this.accessWrites.runUnqueued<AppliedForm>(async (rollBack) => {
+      await this.files.lockWrites();
+      const snapshot = await this.snapshots.read();
+      const reading = readAccessFile(value, snapshot);
+      const refuse = (problems: SnapshotProblem[]): never => rollBack({ outcome: 'refused', ...EMPTY_LISTS, problems });
+      if (reading.kind === 'refused') return refuse(reading.problems);
+      const { file, paths } = reading;
+      const database: DescribedSnapshot = { snapshot, descriptions: await this.files.readDescriptions() };
+      const managedGroupIds = await this.files.managedGroupIds();
+      const allChanges = changesBetween(database, file, { mustPrune, managedGroupIds });
+      const remarks = [...reading.remarks, ...managedRemarks(allChanges, paths)];
+      const expiryProblems = await this.expiredGrantProblems(allChanges, file, paths);
+      const changes = {
+        ...allChanges,
+        grants: allChanges.grants.filter(({ newRow }) => newRow === null || !expiryProblems.knownIds.has(newRow.id)),
+      };
+      const plan = planOf(changes, database, file);
+      if (changes.guarantees.some(({ oldRow }) => oldRow !== null)) proveAdministrator?.();
+      const problems = [
+        ...expiryProblems.problems,
+        ...guaranteeCountProblems(snapshot, changes),
+        ...this.takenNameProblems(changes, paths),
+        ...(await this.claimNames(changes, paths)),
+      ];
+      if (problems.length > 0) return refuse(problems);
+      if (plan.length === 0) return { outcome: 'no_change', ...EMPTY_LISTS, remarks };
 
-  private async applied(
-    value: unknown,
-    { dryRun, prune, proveAdministrator }: ApplyOptions,
-    by: AuditContext,
-    report: ReportProgress,
-    rollBack: (outcome: AppliedForm) => never,
-  ): Promise<AppliedForm> {
-    await this.files.lockWrites();
-    const snapshot = await this.snapshots.read();
-    const reading = readAccessFile(value, snapshot);
-    const refuse = (problems: SnapshotProblem[]): never => rollBack({ outcome: 'refused', ...NOTHING, problems });
-    if (reading.kind === 'refused') return refuse(reading.problems);
-    const { file, places } = reading;
-    const recorded: DescribedSnapshot = { snapshot, descriptions: await this.files.descriptions() };
-    const wanted = changesBetween(recorded, file, { prune, managed: await this.files.managedGroups() });
-    const remarks = [...reading.remarks, ...managedRemarks(wanted, places)];
-    const ended = await this.expiredGrantProblems(wanted, file, places);
-    const changes = {
-      ...wanted,
-      grants: wanted.grants.filter(({ after }) => after === null || !ended.known.has(after.id)),
-    };
-    const plan = planOf(changes, recorded, file);
-    if (changes.guarantees.some(({ before }) => before !== null)) proveAdministrator?.();
-    const problems = [
-      ...ended.problems,
-      ...tooManyGuarantees(snapshot, changes),
-      ...this.takenNameProblems(changes, places),
-      ...(await this.claimNames(changes, places)),
-    ];
-    if (problems.length > 0) return refuse(problems);
-    if (plan.length === 0) return { outcome: 'no_change', ...NOTHING, remarks };
-
-    const written = await this.writer.write({ changes, recorded, file }, by, report);
-    const { refusals, warnings: ofCapacity } = await this.admit(snapshot, changes, written, places, by);
-    if (refusals.length > 0) return refuse(refusals);
-    const ofGuarantees = await this.admission.admitGuarantees(TOUCHES_ALL);
-    const warnings = [...ofExpressions(changes, places), ...ofCapacity, ...ofGuarantees];
-    const done = { plan, problems: [], remarks, warnings };
-    if (dryRun) return rollBack({ outcome: 'planned', ...done });
-    await this.audit.record({
-      event: 'snapshot_applied',
-      ...by,
-      subject: null,
-      details: { changes: plan.length, prune },
+      const writeResult = await this.snapshotWriter.write({ changes, database, file }, context, report);
+      const { refusals, warnings: capacityWarnings } = await this.admit(snapshot, changes, writeResult, paths, context);
+      if (refusals.length > 0) return refuse(refusals);
+      const guaranteeWarnings = await this.admission.admitGuarantees(WHOLE_SCOPE);
+      const warnings = [...expressionWarningsWithPaths(changes, paths), ...capacityWarnings, ...guaranteeWarnings];
+      const result = { plan, problems: [], remarks, warnings };
+      if (isDryRun) return rollBack({ outcome: 'planned', ...result });
+      const details = { changes: plan.length, prune: mustPrune };
+      await this.audit.record({ event: 'snapshot_applied', ...context, subject: null, details });
+      return { outcome: 'applied', ...result };
     });
-    return { outcome: 'applied', ...done };
   }
 
-  /** Refuses new grants with an expiry in the past, as the API does, except those that the database holds as expired grants. */
-  private async expiredGrantProblems({ grants }: SnapshotChanges, file: DescribedSnapshot, places: RowPlaces) {
+  /** Problems of new grants that have already expired, which the API would refuse. An expired grant that the database already has is no problem. */
+  private async expiredGrantProblems({ grants }: SnapshotChanges, file: DescribedSnapshot, paths: RowPaths) {
     const now = this.clock.now();
-    const ended = grants.flatMap(({ before, after }) =>
-      before === null && after !== null && after.expiresAt !== null && after.expiresAt <= now ? [after] : [],
+    const expiredGrants = grants.flatMap(({ oldRow, newRow }) =>
+      oldRow === null && newRow !== null && newRow.expiresAt !== null && newRow.expiresAt <= now ? [newRow] : [],
     );
-    if (ended.length === 0) return { known: new Set<number>(), problems: [] };
+    if (expiredGrants.length === 0) return { knownIds: new Set<number>(), problems: [] };
     const { items } = await this.grants.list({ state: 'expired' }, { limit: EVERY_ROW, after: null }, now);
-    const terms = ({ principal, resource, privileges, expires_at }: Readonly<Record<string, unknown>>) =>
+    const termsKey = ({ principal, resource, privileges, expires_at }: Readonly<Record<string, unknown>>) =>
       JSON.stringify([principal, resource, privileges, expires_at]);
-    const given = new Set(
+    const recordedKeys = new Set(
       items.map(({ principal, resource, privileges, expiresAt }) => {
         const expires_at = expiresAt?.toISOString();
-        return terms({ principal: byName(principal), resource: withNamed(resource, byName), privileges, expires_at });
+        return termsKey({
+          principal: principalWithoutId(principal),
+          resource: mapPrincipal(resource, principalWithoutId),
+          privileges,
+          expires_at,
+        });
       }),
     );
-    const rows = new RowExport(file.snapshot);
-    const isKnown = (grant: (typeof ended)[number]) => given.has(terms(rows.grant(grant)));
+    const rows = new RowExporter(file.snapshot);
+    const isRecorded = (grant: (typeof expiredGrants)[number]) => recordedKeys.has(termsKey(rows.exportGrant(grant)));
     return {
-      known: new Set(ended.filter(isKnown).map(({ id }) => id)),
-      problems: ended
-        .filter((grant) => !isKnown(grant))
-        .map(({ id }) => ({ path: `${places.grants.get(id) ?? ''}.expires_at`, message: 'must be in the future' })),
+      knownIds: new Set(expiredGrants.filter(isRecorded).map(({ id }) => id)),
+      problems: expiredGrants
+        .filter((grant) => !isRecorded(grant))
+        .map(({ id }) => ({ path: `${paths.grants.get(id) ?? ''}.expires_at`, message: 'must be in the future' })),
     };
   }
 
-  private takenNameProblems({ groups }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {
-    return groups.flatMap(({ before, after }) =>
-      before === null && after !== null && this.administrators.isGroupName(after.name)
-        ? [{ path: `${places.groups.get(after.id) ?? ''}.name`, message: GROUP_NAME_TAKEN }]
+  private takenNameProblems({ groups }: SnapshotChanges, paths: RowPaths): SnapshotProblem[] {
+    return groups.flatMap(({ oldRow, newRow }) =>
+      oldRow === null && newRow !== null && this.administrators.isGroupName(newRow.name)
+        ? [{ path: `${paths.groups.get(newRow.id) ?? ''}.name`, message: GROUP_NAME_TAKEN }]
         : [],
     );
   }
 
   private async claimNames(
     { groups, grants, policies, guarantees }: SnapshotChanges,
-    places: RowPlaces,
+    paths: RowPaths,
   ): Promise<SnapshotProblem[]> {
-    const engines = (path: string, named: PolicyPrincipal | undefined) =>
-      named?.type === 'engine' ? [{ name: named.name, path }] : [];
-    const named = [
-      ...groups.flatMap(({ after, addedMembers }) => {
-        const path = `${places.groups.get(after?.id ?? 0) ?? ''}.members`;
-        return addedMembers.flatMap((one) => (typeof one === 'string' ? [] : [{ name: one.engine, path }]));
+    const engineNamesAt = (path: string, principal: PolicyPrincipal | undefined) =>
+      principal?.type === 'engine' ? [{ name: principal.name, path }] : [];
+    const engineNames = [
+      ...groups.flatMap(({ newRow, addedMembers }) => {
+        const path = `${paths.groups.get(newRow?.id ?? 0) ?? ''}.members`;
+        return addedMembers.flatMap((member) => (typeof member === 'string' ? [] : [{ name: member.engine, path }]));
       }),
       ...[
-        ...grants.flatMap(({ after }) => (after ? { at: places.grants.get(after.id), ...after, except: [] } : [])),
-        ...policies.flatMap(({ after }) => (after ? { at: places.policies.get(after.id), ...after } : [])),
-      ].flatMap(({ at = '', principal, resource, except }) => [
-        ...engines(`${at}.principal`, principal),
-        ...namedIn(`${at}.`, resource).flatMap(({ field, named }) => engines(field, named)),
-        ...except.flatMap((named, i) => engines(`${at}.except[${i}]`, named)),
+        ...grants.flatMap(({ newRow }) => (newRow ? { path: paths.grants.get(newRow.id), ...newRow, except: [] } : [])),
+        ...policies.flatMap(({ newRow }) => (newRow ? { path: paths.policies.get(newRow.id), ...newRow } : [])),
+      ].flatMap(({ path = '', principal, resource, except }) => [
+        ...engineNamesAt(`${path}.principal`, principal),
+        ...nodePrincipals(`${path}.`, resource).flatMap(({ field, value }) => engineNamesAt(field, value)),
+        ...except.flatMap((each, i) => engineNamesAt(`${path}.except[${i}]`, each)),
       ]),
-      ...guarantees.flatMap(({ after }) => {
-        const at = places.guarantees.get(after?.id ?? 0) ?? '';
-        return after === null ? [] : principalsIn(after).flatMap((named) => engines(at, named));
+      ...guarantees.flatMap(({ newRow }) => {
+        const path = paths.guarantees.get(newRow?.id ?? 0) ?? '';
+        return newRow === null ? [] : principalsIn(newRow).flatMap((each) => engineNamesAt(path, each));
       }),
     ];
-    const held = await this.names.claimForEngine([...new Set(named.map(({ name }) => name))]);
-    const byName = groupBy(named, ({ name }) => foldedName(name));
-    return held.flatMap(({ name, holder }) => {
+    const takenNames = await this.names.claimEngineNames([...new Set(engineNames.map(({ name }) => name))]);
+    const pathsByName = groupBy(engineNames, ({ name }) => foldedName(name));
+    return takenNames.flatMap(({ name, holder }) => {
       const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
-      return (byName.get(foldedName(name)) ?? []).map(({ path }) => ({ path, message }));
+      return (pathsByName.get(foldedName(name)) ?? []).map(({ path }) => ({ path, message }));
     });
   }
 
   private async admit(
-    recorded: Snapshot,
+    formerSnapshot: Snapshot,
     changes: SnapshotChanges,
-    { touched, policies, guarantees }: Written,
-    places: RowPlaces,
-    by: AuditContext,
+    { touchedScope, policyIds, guarantees }: WriteResult,
+    paths: RowPaths,
+    context: AuditContext,
   ) {
-    const acting = changes.grants.flatMap(({ before, after }) =>
-      before === null && after?.resource.as?.type === 'engine'
-        ? [{ fieldPrefix: `${places.grants.get(after.id) ?? ''}.`, grant: after }]
+    const impersonationGrants = changes.grants.flatMap(({ oldRow, newRow }) =>
+      oldRow === null && newRow?.resource.as?.type === 'engine'
+        ? [{ fieldPrefix: `${paths.grants.get(newRow.id) ?? ''}.`, grant: newRow }]
         : [],
     );
-    const snapshot = policies.size + acting.length > 0 ? await this.snapshots.read() : null;
+    const snapshot = policyIds.size + impersonationGrants.length > 0 ? await this.snapshots.read() : null;
     const refusals: SnapshotProblem[] = [];
     if (snapshot !== null) {
-      const chained = this.admission.actingErrors(acting, new Principals(snapshot).actors);
-      refusals.push(...chained.map(({ field, message }) => ({ path: field, message })));
-      refusals.push(...maskProblems(recorded, snapshot, policies, places));
+      const impersonationErrors = this.admission.impersonationErrors(
+        impersonationGrants,
+        new Principals(snapshot).impersonators,
+      );
+      refusals.push(...impersonationErrors.map(({ field, message }) => ({ path: field, message })));
+      refusals.push(...maskProblems(formerSnapshot, snapshot, policyIds, paths));
     }
     if (refusals.length > 0) return { refusals, warnings: [] };
     try {
-      const isTouching = touched.nodes.length + touched.groups.length > 0;
-      const warnings = isTouching ? await this.admission.admitRules(touched) : [];
-      await this.admission.admitWritten(guarantees, by);
+      const needsAdmission = touchedScope.nodes.length + touchedScope.groups.length > 0;
+      const warnings = needsAdmission ? await this.admission.admitRules(touchedScope) : [];
+      await this.admission.admitWrittenGuarantees(guarantees, context);
       return { refusals, warnings };
     } catch (error) {
       if (!(error instanceof Refused) || error.code === 'guarantee_broken') throw error;
@@ -240,42 +236,43 @@ export class SnapshotFilesService {
   }
 }
 
-function tooManyGuarantees({ guarantees = [] }: Snapshot, changes: SnapshotChanges): SnapshotProblem[] {
-  const sides = changes.guarantees.map(({ before, after }) => Number(after !== null) - Number(before !== null));
-  const count = sides.reduce((sum, each) => sum + each, guarantees.length);
-  if (count <= GUARANTEES_MOST) return [];
-  return [{ path: 'guarantees', message: `there would be ${count}, and ${GUARANTEES_MOST} are the most` }];
+function guaranteeCountProblems({ guarantees = [] }: Snapshot, changes: SnapshotChanges): SnapshotProblem[] {
+  const addedRows = changes.guarantees.filter(({ oldRow }) => oldRow === null);
+  const removedRows = changes.guarantees.filter(({ newRow }) => newRow === null);
+  const count = guarantees.length + addedRows.length - removedRows.length;
+  if (count <= MAX_GUARANTEES) return [];
+  return [{ path: 'guarantees', message: `there would be ${count}, and ${MAX_GUARANTEES} are the most` }];
 }
 
-function managedRemarks({ managed }: SnapshotChanges, places: RowPlaces): SnapshotProblem[] {
-  return managed.map(({ before, after }) => {
-    const path = after === null ? 'groups' : `${places.groups.get(after.id) ?? ''}.members`;
+function managedRemarks({ managedGroups }: SnapshotChanges, paths: RowPaths): SnapshotProblem[] {
+  return managedGroups.map(({ oldRow, newRow }) => {
+    const path = newRow === null ? 'groups' : `${paths.groups.get(newRow.id) ?? ''}.members`;
     return {
       path,
-      message: `the identity provider decides who is in ${before?.name ?? ''}, which apply does not change`,
+      message: `the identity provider decides who is in ${oldRow?.name ?? ''}, which apply does not change`,
     };
   });
 }
 
-function ofExpressions({ policies }: SnapshotChanges, places: RowPlaces): string[] {
-  return policies.flatMap(({ after }) => {
-    const path = `${places.policies.get(after?.id ?? 0) ?? ''}.expression`;
-    return after === null ? [] : expressionWarnings(after).map((message) => `${path}: ${message}`);
+function expressionWarningsWithPaths({ policies }: SnapshotChanges, paths: RowPaths): string[] {
+  return policies.flatMap(({ newRow }) => {
+    const path = `${paths.policies.get(newRow?.id ?? 0) ?? ''}.expression`;
+    return newRow === null ? [] : expressionWarnings(newRow).map((message) => `${path}: ${message}`);
   });
 }
 
 function maskProblems(
-  recorded: Snapshot,
+  formerSnapshot: Snapshot,
   snapshot: Snapshot,
-  written: ReadonlyMap<number, number>,
-  places: RowPlaces,
+  writtenPolicyIds: ReadonlyMap<number, number>,
+  paths: RowPaths,
 ): SnapshotProblem[] {
   const conflicts = new MaskConflicts(snapshot);
-  const former = new Map(recorded.policies.map((policy) => [policy.id, policy]));
-  return [...written].flatMap(([inFile, id]) => {
-    const conflict = conflicts.conflictOf(id, former.get(id));
+  const formerPolicies = new Map(formerSnapshot.policies.map((policy) => [policy.id, policy]));
+  return [...writtenPolicyIds].flatMap(([fileId, id]) => {
+    const conflict = conflicts.conflictOf(id, formerPolicies.get(id));
     if (conflict === null) return [];
     const message = `masks the same column at the same distance as another policy for ${conflict.principal}`;
-    return [{ path: places.policies.get(inFile) ?? '', message }];
+    return [{ path: paths.policies.get(fileId) ?? '', message }];
   });
 }

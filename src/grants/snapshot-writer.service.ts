@@ -2,43 +2,47 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../audit/audit.service.js';
 import type { AuditContext, AuditEntry } from '../audit/domain/audit-event.js';
 import { Clock } from '../kernel/clock.js';
-import { type Node, withNamed } from '../trino-rules/model/node.js';
+import { type Node, mapPrincipal } from '../trino-rules/model/node.js';
 import { type GroupMember, hasId, type PolicyPrincipal } from '../trino-rules/model/principal.js';
 import { orderedPrivileges } from '../trino-rules/model/privilege.js';
 import type { Guarantee } from '../trino-rules/model/guarantee.js';
 import type { SnapshotPolicy } from '../trino-rules/model/snapshot.js';
-import { grantedEvents, groupEvent, memberDetails, policyEvent, revokedEvents } from './domain/audit-details.js';
+import { creationEvents, groupEvent, memberDetails, policyEvent, revocationEvents } from './domain/audit-details.js';
 import { localGroup, type Membership } from './domain/group.js';
 import { type NewPolicy, policyRule } from './domain/policy.js';
 import type { DescribedSnapshot, FileMember, SnapshotChanges } from './domain/snapshot-changes.js';
-import type { Touched } from './domain/snapshot-store.js';
+import type { TouchedScope } from './domain/snapshot-store.js';
 import { GrantStore } from './grant.store.js';
 import { GroupStore } from './group.store.js';
 import { GuaranteeStore } from './guarantee.store.js';
 import { PolicyStore } from './policy.store.js';
 
-export interface Written {
-  /** Nodes and groups for admission to judge; empty where access was only taken away. */
-  touched: { nodes: Touched['nodes'][number][]; groups: number[] };
+export interface WriteResult {
+  /** Nodes and groups that admission has to check. Empty if the changes only take access away. */
+  touchedScope: { nodes: TouchedScope['nodes'][number][]; groups: number[] };
   /** Ids of written policies, by their ids in the file. */
-  policies: Map<number, number>;
+  policyIds: Map<number, number>;
   guarantees: Guarantee[];
 }
 
-/** The changes to write, with the state before and after them. */
 interface SnapshotWrite {
   changes: SnapshotChanges;
-  recorded: DescribedSnapshot;
+  database: DescribedSnapshot;
   file: DescribedSnapshot;
 }
 
-type Writing = SnapshotWrite & { ids: RecordedIds; written: Written; by: AuditContext; report: ReportProgress };
+type WriteState = SnapshotWrite & {
+  ids: RecordedIds;
+  result: WriteResult;
+  context: AuditContext;
+  report: ReportProgress;
+};
 
-/** Called with the progress so far: `5000 of 100000 grants written`. */
+/** A callback for the progress so far, such as `5000 of 100000 grants written`. */
 export type ReportProgress = (progress: string) => void;
 
-/** Rows of one statement, which must end long before the statement timeout. */
-const CHUNK = 1_000;
+/** The most rows of one statement, so that each statement ends long before the statement timeout. */
+const CHUNK_SIZE = 1_000;
 
 /** Writes the changes of a snapshot file, each with the audit event that the API would record. */
 @Injectable()
@@ -52,164 +56,164 @@ export class SnapshotWriter {
     private readonly clock: Clock,
   ) {}
 
-  /** In the running transaction, which has locked out other writers. */
-  async write(write: SnapshotWrite, by: AuditContext, report: ReportProgress): Promise<Written> {
-    const ids = new RecordedIds(write.recorded, write.file);
-    const written: Written = { touched: { nodes: [], groups: [] }, policies: new Map(), guarantees: [] };
-    const writing = { ...write, ids, written, by, report };
-    await this.writeGroups(writing);
-    await this.writeGrants(writing);
-    await this.writePolicies(writing);
-    await this.writeGuarantees(writing);
-    // Groups are deleted last, when nothing names them any more.
-    const gone = write.changes.groups.flatMap(({ before, after }) => (after === null && before ? [before] : []));
-    for (const chunk of chunks(gone, 'groups removed', report))
-      for (const group of chunk) await this.deleteGroup(group, by);
-    return written;
+  /** Writes the plan in the running transaction, which must have locked out other writers. */
+  async write(plan: SnapshotWrite, context: AuditContext, report: ReportProgress): Promise<WriteResult> {
+    const ids = new RecordedIds(plan.database, plan.file);
+    const result: WriteResult = { touchedScope: { nodes: [], groups: [] }, policyIds: new Map(), guarantees: [] };
+    const currentWrite = { ...plan, ids, result, context, report };
+    await this.writeGroups(currentWrite);
+    await this.writeGrants(currentWrite);
+    await this.writePolicies(currentWrite);
+    await this.writeGuarantees(currentWrite);
+    // Groups are deleted last, because rows may refer to them until the other changes are written.
+    const deletedGroups = plan.changes.groups.flatMap(({ oldRow, newRow }) => (newRow ? [] : (oldRow ?? [])));
+    for (const chunk of chunks(deletedGroups, 'groups removed', report))
+      for (const group of chunk) await this.deleteGroup(group, context);
+    return result;
   }
 
-  private async writeGroups({ changes, recorded, file, ids, written, by, report }: Writing): Promise<void> {
+  private async writeGroups({ changes, database, file, ids, result, context, report }: WriteState): Promise<void> {
     const now = this.clock.now();
     const events: AuditEntry[] = [];
-    const kept = changes.groups.flatMap(({ after, ...change }) => (after === null ? [] : [{ after, ...change }]));
+    const keptGroups = changes.groups.flatMap(({ newRow, ...change }) => (newRow ? [{ newRow, ...change }] : []));
     const descriptionOf = (id: number): string | null => file.descriptions.groups.get(id) ?? null;
-    const made = kept.flatMap(({ before, after: { id, name } }) =>
-      before === null ? [localGroup(name, descriptionOf(id))] : [],
+    const newGroups = keptGroups.flatMap(({ oldRow, newRow: { id, name } }) =>
+      oldRow === null ? [localGroup(name, descriptionOf(id))] : [],
     );
-    for (const chunk of chunks(made, 'groups written', report))
+    for (const chunk of chunks(newGroups, 'groups written', report))
       for (const group of await this.groups.create(chunk, now)) ids.addGroup(group);
 
-    const added: Membership[] = [];
-    const removed: Membership[] = [];
-    for (const { before, after, addedMembers, removedMembers } of kept) {
-      const group = { id: ids.groupId(after.name), name: after.name };
-      const description = descriptionOf(after.id);
-      if (before === null) events.push(groupEvent('group_created', group, by, { description }));
-      else if (description !== (recorded.descriptions.groups.get(before.id) ?? null)) {
+    const addedMemberships: Membership[] = [];
+    const lostMemberships: Membership[] = [];
+    for (const { oldRow, newRow, addedMembers, removedMembers } of keptGroups) {
+      const group = { id: ids.groupId(newRow.name), name: newRow.name };
+      const description = descriptionOf(newRow.id);
+      if (oldRow === null) events.push(groupEvent('group_created', group, context, { description }));
+      else if (description !== (database.descriptions.groups.get(oldRow.id) ?? null)) {
         await this.groups.change(group.id, { description }, now);
-        events.push(groupEvent('group_changed', group, by, { description }));
+        events.push(groupEvent('group_changed', group, context, { description }));
       }
-      for (const [listed, members, event] of [
-        [addedMembers, added, 'member_added'],
-        [removedMembers, removed, 'member_removed'],
+      for (const [fileMembers, members, event] of [
+        [addedMembers, addedMemberships, 'member_added'],
+        [removedMembers, lostMemberships, 'member_removed'],
       ] as const) {
-        for (const member of listed.map((one) => ids.mapMember(one))) {
+        for (const member of fileMembers.map((each) => ids.mapMember(each))) {
           members.push({ groupId: group.id, member });
-          events.push(groupEvent(event, group, by, memberDetails(member)));
+          events.push(groupEvent(event, group, context, memberDetails(member)));
         }
       }
-      if (addedMembers.length > 0) written.touched.groups.push(group.id);
+      if (addedMembers.length > 0) result.touchedScope.groups.push(group.id);
     }
-    for (const chunk of chunks(added, 'members added', report)) await this.groups.addMembers(chunk, now);
-    for (const chunk of chunks(removed, 'members removed', report)) await this.groups.removeMembers(chunk, now);
+    for (const chunk of chunks(addedMemberships, 'members added', report)) await this.groups.addMembers(chunk, now);
+    for (const chunk of chunks(lostMemberships, 'members removed', report)) await this.groups.removeMembers(chunk, now);
     for (const chunk of chunks(events, 'audit events written', report)) await this.audit.recordAll(chunk);
   }
 
-  private async writeGrants({ changes, file, ids, written, by, report }: Writing): Promise<void> {
-    const replaced = changes.grants.flatMap(({ before }) => before?.id ?? []);
-    for (const chunk of chunks(replaced, 'grants revoked', report)) await this.revoke(chunk, by);
-    const asked = changes.grants.flatMap(({ after }) => after ?? []);
-    for (const chunk of chunks(asked, 'grants written', report)) {
+  private async writeGrants({ changes, file, ids, result, context, report }: WriteState): Promise<void> {
+    const revokedIds = changes.grants.flatMap(({ oldRow }) => oldRow?.id ?? []);
+    for (const chunk of chunks(revokedIds, 'grants revoked', report)) await this.revokeGrants(chunk, context);
+    const newGrants = changes.grants.flatMap(({ newRow }) => newRow ?? []);
+    for (const chunk of chunks(newGrants, 'grants written', report)) {
       const rows = chunk.map(({ id, principal, resource, privileges, expiresAt }) => ({
         ...{ principal: ids.mapPrincipal(principal), resource: ids.mapNode(resource), expiresAt },
         privileges: orderedPrivileges(privileges),
         description: file.descriptions.grants.get(id) ?? null,
       }));
-      const outcomes = await this.grants.grant(rows, by.actor?.id ?? null, this.clock.now());
-      await this.audit.recordAll(grantedEvents(outcomes, by));
-      written.touched.nodes.push(...chunk.map(({ resource }) => resource));
+      const outcomes = await this.grants.grant(rows, context.actor?.id ?? null, this.clock.now());
+      await this.audit.recordAll(creationEvents(outcomes, context));
+      result.touchedScope.nodes.push(...chunk.map(({ resource }) => resource));
     }
   }
 
-  private async writePolicies({ changes, file, ids, written, by, report }: Writing): Promise<void> {
+  private async writePolicies({ changes, file, ids, result, context, report }: WriteState): Promise<void> {
     const now = this.clock.now();
     for (const chunk of chunks(changes.policies, 'policies written', report)) {
       const events: AuditEntry[] = [];
-      for (const { before, after } of chunk) {
-        if (after === null) {
-          const removed = before && (await this.policies.remove(before.id, now));
-          if (removed !== null && typeof removed === 'object') events.push(policyEvent('policy_deleted', removed, by));
+      for (const { oldRow, newRow } of chunk) {
+        if (newRow === null) {
+          const policy = oldRow && (await this.policies.remove(oldRow.id, now));
+          if (policy !== null && typeof policy === 'object')
+            events.push(policyEvent('policy_deleted', policy, context));
           continue;
         }
-        const asked = ids.mapPolicy(after, file.descriptions.policies.get(after.id) ?? null);
-        const replaced = before && (await this.policies.replace(before.id, asked, now));
-        if (before !== null && replaced === null) throw new Error('a policy changed under its lock');
-        const policy = replaced?.policy ?? (await this.policies.create(asked, now));
-        events.push(policyEvent(before === null ? 'policy_created' : 'policy_changed', policy, by));
-        written.policies.set(after.id, policy.id);
-        written.touched.nodes.push(after.resource);
+        const newPolicy = ids.mapPolicy(newRow, file.descriptions.policies.get(newRow.id) ?? null);
+        const replacement = oldRow && (await this.policies.replace(oldRow.id, newPolicy, now));
+        if (oldRow !== null && replacement === null) throw new Error('a policy changed under its lock');
+        const policy = replacement?.policy ?? (await this.policies.create(newPolicy, now));
+        events.push(policyEvent(oldRow === null ? 'policy_created' : 'policy_changed', policy, context));
+        result.policyIds.set(newRow.id, policy.id);
+        result.touchedScope.nodes.push(newRow.resource);
       }
       await this.audit.recordAll(events);
     }
   }
 
-  private async writeGuarantees({ changes, file, ids, written, by }: Writing): Promise<void> {
+  private async writeGuarantees({ changes, file, ids, result, context }: WriteState): Promise<void> {
     const now = this.clock.now();
-    for (const { before, after } of changes.guarantees) {
-      const { id = 0 } = before ?? {};
-      if (after === null) {
-        await this.guarantees.remove(id, by, now);
+    for (const { oldRow, newRow } of changes.guarantees) {
+      const { id = 0 } = oldRow ?? {};
+      if (newRow === null) {
+        await this.guarantees.remove(id, context, now);
         continue;
       }
-      const description = file.descriptions.guarantees.get(after.id) ?? null;
-      const replaced = await this.guarantees.write({ ...ids.mapGuarantee(after), id }, description, by, now);
-      if (replaced === null) throw new Error('a guarantee changed under its lock');
-      written.guarantees.push(replaced.recorded.guarantee);
+      const description = file.descriptions.guarantees.get(newRow.id) ?? null;
+      const writeOutcome = await this.guarantees.write({ ...ids.mapGuarantee(newRow), id }, description, context, now);
+      if (writeOutcome === null) throw new Error('a guarantee changed under its lock');
+      result.guarantees.push(writeOutcome.recordedGuarantee.guarantee);
     }
   }
 
-  private async revoke(ids: readonly number[], by: AuditContext): Promise<void> {
-    const outcomes = await this.grants.revoke(ids, by.actor?.id ?? null, this.clock.now());
-    await this.audit.recordAll(revokedEvents(outcomes, by));
+  private async revokeGrants(grantIds: readonly number[], context: AuditContext): Promise<void> {
+    const outcomes = await this.grants.revoke(grantIds, context.actor?.id ?? null, this.clock.now());
+    await this.audit.recordAll(revocationEvents(outcomes, context));
   }
 
-  /** Expired grants name the group until they are revoked. */
-  private async deleteGroup({ id, name }: { id: number; name: string }, by: AuditContext): Promise<void> {
-    await this.revoke(await this.grants.grantsNaming({ type: 'group', id }), by);
+  /** Deletes a group, after revoking its expired grants, which still refer to it. */
+  private async deleteGroup({ id, name }: { id: number; name: string }, context: AuditContext): Promise<void> {
+    await this.revokeGrants(await this.grants.grantsNaming({ type: 'group', id }), context);
     const outcome = await this.groups.delete(id, this.clock.now());
     if (outcome !== 'deleted') throw new Error(`the group ${name} cannot be deleted under its lock`);
-    await this.audit.record(groupEvent('group_deleted', { id, name }, by, {}));
+    await this.audit.record(groupEvent('group_deleted', { id, name }, context, {}));
   }
 }
 
-/** A page size that includes every row: the page queries add 1, and PostgreSQL's integer must hold the sum. */
+/** A page size that includes every row. One less than PostgreSQL's greatest integer, because the page queries add 1. */
 export const EVERY_ROW = 2 ** 31 - 2;
 
-/** Reports progress when the loop asks for the next chunk, because by then it has written the present one. */
-export function* chunks<T>(rows: readonly T[], written: string, report: ReportProgress): Generator<T[]> {
-  for (let start = 0; start < rows.length; start += CHUNK) {
-    const chunk = rows.slice(start, start + CHUNK);
+/** Yields rows in chunks. Reports a chunk as written when the next one is requested, because the caller's loop has written it by then. */
+export function* chunks<T>(rows: readonly T[], unit: string, report: ReportProgress): Generator<T[]> {
+  for (let start = 0; start < rows.length; start += CHUNK_SIZE) {
+    const chunk = rows.slice(start, start + CHUNK_SIZE);
     yield chunk;
-    report(`${start + chunk.length} of ${rows.length} ${written}`);
+    report(`${start + chunk.length} of ${rows.length} ${unit}`);
   }
 }
 
-/** Translates the file's ids of users and groups to the database's. */
+/** Translates ids of users and groups in the file to those in the database. */
 class RecordedIds {
-  private readonly users: ReadonlyMap<string, number>;
-  private readonly groups: Map<string, number>;
-  private readonly fileUsers: ReadonlyMap<number, string>;
-  private readonly fileGroups: ReadonlyMap<number, string>;
+  private readonly userIds: ReadonlyMap<string, number>;
+  private readonly groupIds: Map<string, number>;
+  private readonly fileUserNames: ReadonlyMap<number, string>;
+  private readonly fileGroupNames: ReadonlyMap<number, string>;
 
-  constructor(recorded: DescribedSnapshot, file: DescribedSnapshot) {
-    this.users = new Map(recorded.snapshot.users.map(({ id, name }) => [name, id]));
-    this.groups = new Map(recorded.snapshot.groups.map(({ id, name }) => [name, id]));
-    this.fileUsers = new Map(file.snapshot.users.map(({ id, name }) => [id, name]));
-    this.fileGroups = new Map(file.snapshot.groups.map(({ id, name }) => [id, name]));
+  constructor(database: DescribedSnapshot, file: DescribedSnapshot) {
+    this.userIds = new Map(database.snapshot.users.map(({ id, name }) => [name, id]));
+    this.groupIds = new Map(database.snapshot.groups.map(({ id, name }) => [name, id]));
+    this.fileUserNames = new Map(file.snapshot.users.map(({ id, name }) => [id, name]));
+    this.fileGroupNames = new Map(file.snapshot.groups.map(({ id, name }) => [id, name]));
   }
 
-  /** Adds a created group; null (its name was taken) is a fault. */
-  addGroup(made: { id: number; name: string } | null): void {
-    if (made === null) throw new Error('a group of the file was made by another writer, under the lock');
-    this.groups.set(made.name, made.id);
+  addGroup(group: { id: number; name: string } | null): void {
+    if (group === null) throw new Error('a group of the file was made by another writer, under the lock');
+    this.groupIds.set(group.name, group.id);
   }
 
   groupId(name: string | undefined): number {
-    return present(this.groups.get(name ?? ''));
+    return requireId(this.groupIds.get(name ?? ''));
   }
 
   private userId(name: string | undefined): number {
-    return present(this.users.get(name ?? ''));
+    return requireId(this.userIds.get(name ?? ''));
   }
 
   mapMember(member: FileMember): GroupMember {
@@ -218,24 +222,24 @@ class RecordedIds {
       : { type: 'engine', name: member.engine };
   }
 
-  mapPrincipal<P extends PolicyPrincipal>(named: P): P {
-    if (!hasId(named)) return named;
-    const { type, id } = named;
+  mapPrincipal<P extends PolicyPrincipal>(principal: P): P {
+    if (!hasId(principal)) return principal;
+    const { type, id } = principal;
     return {
-      ...named,
-      id: type === 'user' ? this.userId(this.fileUsers.get(id)) : this.groupId(this.fileGroups.get(id)),
+      ...principal,
+      id: type === 'user' ? this.userId(this.fileUserNames.get(id)) : this.groupId(this.fileGroupNames.get(id)),
     };
   }
 
   mapNode(node: Node): Node {
-    return withNamed(node, (named) => this.mapPrincipal(named));
+    return mapPrincipal(node, (principal) => this.mapPrincipal(principal));
   }
 
   mapGuarantee({ principal, except, scopes, ...guarantee }: Guarantee): Guarantee {
     return {
       ...guarantee,
       principal: this.mapPrincipal(principal),
-      except: except.map((named) => this.mapPrincipal(named)),
+      except: except.map((principal) => this.mapPrincipal(principal)),
       scopes: scopes.map((scope) => ({ ...scope, resource: this.mapNode(scope.resource) })),
     };
   }
@@ -246,12 +250,12 @@ class RecordedIds {
       resource: { ...policy.resource, ...this.mapNode(policy.resource) },
       ...('privileges' in policy && { privileges: orderedPrivileges(policy.privileges) }),
     });
-    const except = policy.except.map((named) => this.mapPrincipal(named));
+    const except = policy.except.map((principal) => this.mapPrincipal(principal));
     return { rule, principal: this.mapPrincipal(policy.principal), except, description };
   }
 }
 
-function present(id: number | undefined): number {
+function requireId(id: number | undefined): number {
   if (id === undefined) throw new Error('a file was read that names what is not recorded');
   return id;
 }

@@ -21,60 +21,59 @@ import type { SnapshotProblem } from '../trino-rules/model/snapshot-decoder.js';
 import type { PlanRow, PlanStep } from './domain/snapshot-changes.js';
 import { type AppliedForm, SnapshotFilesService } from './snapshot-files.service.js';
 
-/** The fields of rows differ by kind, so the schema leaves them open. `apply` refuses unknown fields with their places. */
-const ROWS = { type: 'array', items: {} } as const;
+/** OpenAPI schema of rows. It does not list fields, because they differ by kind; `apply` reports unknown fields with their places. */
+const ROWS_SCHEMA = { type: 'array', items: {} } as const;
 
-const SNAPSHOT = {
+const SNAPSHOT_SCHEMA = {
   type: 'object',
   description: 'A snapshot file: principals by name, or by the ids of its own users and groups.',
   properties: {
     version: { type: 'integer', enum: [1] },
-    ...{ users: ROWS, groups: ROWS, grants: ROWS, policies: ROWS, guarantees: ROWS },
+    ...{ users: ROWS_SCHEMA, groups: ROWS_SCHEMA, grants: ROWS_SCHEMA, policies: ROWS_SCHEMA, guarantees: ROWS_SCHEMA },
   },
 } as const;
 
-/** Keeps class-transformer from transforming the file, because it would call the value of a field named `constructor`. */
+/** Keeps class-transformer from transforming the file: class-transformer would call the value of a field named `constructor`. */
 @Exclude()
 class UnreadSnapshot {}
 
 class SnapshotDto {
-  @ApiProperty({ ...SNAPSHOT, additionalProperties: true })
-  // Passed on as it was sent: the reader of snapshot files validates it.
+  @ApiProperty({ ...SNAPSHOT_SCHEMA, additionalProperties: true })
   @Type(() => UnreadSnapshot)
   @Transform(({ obj }: { obj: Record<string, unknown> }) => obj['snapshot'])
   @IsObject({ message: 'must be an object' })
   snapshot!: object;
 
-  @ApiPropertyOptional({ type: Boolean, default: false, description: 'Everything is judged, and nothing is written.' })
+  @ApiPropertyOptional({ type: Boolean, default: false, description: 'Checks everything, writes nothing.' })
   @IsBoolean({ message: 'must be true or false' })
   dry_run = false;
 
-  @ApiPropertyOptional({ type: Boolean, default: false, description: 'Removes what the snapshot does not name.' })
+  @ApiPropertyOptional({ type: Boolean, default: false, description: 'Removes entries that are not in it.' })
   @IsBoolean({ message: 'must be true or false' })
   prune = false;
 }
 
 class SnapshotResponse {
   @ApiProperty({ type: 'integer', enum: [1] }) version!: 1;
-  @ApiProperty(ROWS) users!: unknown[];
-  @ApiProperty(ROWS) groups!: unknown[];
-  @ApiProperty(ROWS) grants!: unknown[];
-  @ApiProperty(ROWS) policies!: unknown[];
-  @ApiPropertyOptional(ROWS) guarantees?: unknown[];
+  @ApiProperty(ROWS_SCHEMA) users!: unknown[];
+  @ApiProperty(ROWS_SCHEMA) groups!: unknown[];
+  @ApiProperty(ROWS_SCHEMA) grants!: unknown[];
+  @ApiProperty(ROWS_SCHEMA) policies!: unknown[];
+  @ApiPropertyOptional(ROWS_SCHEMA) guarantees?: unknown[];
 }
 
-const ROW = {
+const ROW_SCHEMA = {
   type: 'object',
   additionalProperties: true,
   properties: { description: { type: 'string' } },
-  description: 'By name, as in the snapshot.',
+  description: 'The row, with principals by name, as in the snapshot.',
 } as const;
 
 class PlanStepResponse {
   @ApiProperty({ enum: ['add', 'change', 'remove'] }) action!: PlanStep['action'];
   @ApiProperty({ enum: ['group', 'member', 'grant', 'policy', 'guarantee'] }) kind!: PlanStep['kind'];
-  @ApiProperty(ROW) row!: PlanRow;
-  @ApiPropertyOptional({ ...ROW, description: 'Of a change: the row that it replaces.' }) before?: PlanRow;
+  @ApiProperty(ROW_SCHEMA) row!: PlanRow;
+  @ApiPropertyOptional({ ...ROW_SCHEMA, description: 'For a change: the former row.' }) before?: PlanRow;
 }
 
 class SnapshotProblemResponse {
@@ -85,14 +84,15 @@ class SnapshotProblemResponse {
 class AppliedResponse implements AppliedForm {
   @ApiProperty({ enum: ['applied', 'planned', 'no_change', 'refused'] }) outcome!: AppliedForm['outcome'];
   @ApiProperty({ type: [PlanStepResponse] }) plan!: PlanStep[];
-  @ApiField([SnapshotProblemResponse], 'Why it is refused; nothing is changed then.') problems!: SnapshotProblem[];
+  @ApiField([SnapshotProblemResponse], 'Why it is refused; nothing is changed then.')
+  problems!: SnapshotProblem[];
   @ApiProperty({ type: [SnapshotProblemResponse] }) remarks!: SnapshotProblem[];
   @ApiProperty(TEXTS) warnings!: string[];
 }
 
-const REFUSALS = ['busy', 'too_many_requests', 'guarantee_broken', 'reauthentication_required'] as const;
+const APPLY_REFUSALS = ['busy', 'too_many_requests', 'guarantee_broken', 'reauthentication_required'] as const;
 
-/** Exports and applies snapshot files as the commands `snapshot export` and `snapshot apply` do, without the database's password. */
+/** Routes that export and apply snapshot files, as the commands `snapshot export` and `snapshot apply` do with a database connection. */
 @ApiTags('grants')
 @AdministratorsOnly()
 @Controller('api/admin/snapshot')
@@ -112,7 +112,7 @@ export class SnapshotController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('applySnapshot', 'Make what is recorded equal to a snapshot', ...REFUSALS)
+  @ApiRoute('applySnapshot', 'Make what is recorded equal to a snapshot', ...APPLY_REFUSALS)
   @CountsWork()
   @Post()
   @BodyLimits(BULK)
@@ -124,12 +124,13 @@ export class SnapshotController {
   async apply(
     @Body() { snapshot, dry_run, prune }: SnapshotDto,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AppliedResponse> {
     const proveAdministrator = (): void => requireRecentProof(user, this.clock.now());
-    const applied = await this.files.apply(snapshot, { dryRun: dry_run, prune, proveAdministrator }, by);
-    if (applied.outcome === 'refused') void reply.status(422);
-    return applied;
+    const options = { isDryRun: dry_run, mustPrune: prune, proveAdministrator };
+    const result = await this.files.apply(snapshot, options, context);
+    if (result.outcome === 'refused') void reply.status(422);
+    return result;
   }
 }

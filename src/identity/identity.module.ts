@@ -25,8 +25,8 @@ import { ApiTokenStrategy } from './tokens/api-token.strategy.js';
 import { ApiTokensAdministrationController, ApiTokensController } from './tokens/api-tokens.controller.js';
 import { ApiTokensService } from './tokens/api-tokens.service.js';
 
-/** Providers of the sign-in at the company's identity provider (OpenID Connect). */
-const OIDC = [
+/** Nest providers for the sign-in at the company's identity provider (OpenID Connect). */
+const OIDC_PROVIDERS = [
   OidcStore,
   OidcFlowsService,
   OidcSignInService,
@@ -37,18 +37,18 @@ const OIDC = [
   OidcMetrics,
   {
     provide: IdentityProvider,
-    // Null is never used: without the provider's settings no route reaches it.
+    // The value is null if no identity provider is configured. Routes that need the provider answer 404 then.
     useFactory: (settings: Settings, timers: Timers, clock: Clock, health: HealthRegistry) =>
       settings.oidc === null ? null : new IdentityProvider(settings.oidc, timers, clock, health),
     inject: [Settings, Timers, Clock, HealthRegistry],
   },
 ];
 
-/** Providers of SCIM, by which the company's identity provider pushes people and groups (RFC 7643, 7644). */
-const SCIM = [ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService];
+/** Nest providers for SCIM, by which the company's identity provider pushes people and groups (RFC 7643, 7644). */
+const SCIM_PROVIDERS = [ScimUserStore, ScimUsersService, ScimGroupStore, ScimGroupsService];
 
-/** Providers of API tokens, with which programs act for accounts. */
-const TOKENS = [ApiTokenStore, ApiTokensService, ApiTokenStrategy];
+/** Nest providers for API tokens, with which programs act for accounts. */
+const TOKEN_PROVIDERS = [ApiTokenStore, ApiTokensService, ApiTokenStrategy];
 
 @Module({
   imports: [AuditModule, UsersModule, AuthModule, GrantsModule],
@@ -61,6 +61,6 @@ const TOKENS = [ApiTokenStore, ApiTokensService, ApiTokenStrategy];
     ApiTokensController,
     ApiTokensAdministrationController,
   ],
-  providers: [...OIDC, ...SCIM, ...TOKENS],
+  providers: [...OIDC_PROVIDERS, ...SCIM_PROVIDERS, ...TOKEN_PROVIDERS],
 })
 export class IdentityModule {}

@@ -11,8 +11,8 @@ export class SystemClock extends Clock {
   }
 }
 
-/** Shared by all calls, because `abort()` without a reason creates an error with a stack each time. */
-const DONE = new NamedError('the work is done');
+/** The reason of all aborts here. It is shared, because `abort()` without a reason creates an error with a stack each time. */
+const ABORT_REASON = new NamedError('the work is done');
 
 /** Monotonic time and waiting, injected so that tests neither sleep nor race. */
 export abstract class Timers {
@@ -24,24 +24,24 @@ export abstract class Timers {
    */
   abstract wait(milliseconds: number, signal?: AbortSignal): Promise<void>;
 
-  /** Resolves when the work is done, and after this time at the latest. @throws what the work throws until then */
+  /** Resolves when the work is done, or when this time has passed. @throws the error of the work, if it fails within this time */
   async waitAtMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
-    const done = new AbortController();
+    const pauseAbort = new AbortController();
     try {
-      await Promise.race([work, this.wait(milliseconds, done.signal).catch(() => undefined)]);
+      await Promise.race([work, this.wait(milliseconds, pauseAbort.signal).catch(() => undefined)]);
     } finally {
-      done.abort(DONE);
+      pauseAbort.abort(ABORT_REASON);
     }
   }
 
   /** Repeats `work` until the signal is aborted, with this pause after each run. */
   async repeat(milliseconds: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const waited = (): Promise<boolean> =>
+    const waitUnlessAborted = (): Promise<boolean> =>
       this.wait(milliseconds, signal).then(
         () => true,
         () => false,
       );
-    while (await waited()) await work();
+    while (await waitUnlessAborted()) await work();
   }
 }
 
@@ -53,15 +53,15 @@ export class NodeTimers extends Timers {
   override wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     return new Promise((resolve, reject) => {
-      const end = (): void => {
+      const onAbort = (): void => {
         clearTimeout(timer);
         reject(signal?.reason as Error);
       };
       const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', end);
+        signal?.removeEventListener('abort', onAbort);
         resolve();
       }, milliseconds).unref();
-      signal?.addEventListener('abort', end, { once: true });
+      signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
 }

@@ -1,24 +1,22 @@
-/** A Map or a WeakMap. */
-interface Cache<K, V> {
-  get: (key: K) => V | undefined;
-  set: (key: K, value: V) => unknown;
+/** The value of a key. An absent value is created and inserted (ECMAScript's `getOrInsertComputed`). */
+export function getOrInsert<K, V>(
+  map: { get: (key: K) => V | undefined; set: (key: K, value: V) => unknown },
+  key: K,
+  create: () => NoInfer<V>,
+): V {
+  const existingValue = map.get(key);
+  if (existingValue !== undefined) return existingValue;
+  const created = create();
+  map.set(key, created);
+  return created;
 }
 
-/** The value under a key; where there is none, a new one is made and kept (ECMAScript's `getOrInsertComputed`). */
-export function getOrInsert<K, V>(map: Cache<K, V>, key: K, make: () => NoInfer<V>): V {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
-}
-
-/** Items with the same key, in their order (ECMAScript's `Map.groupBy`). */
-export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, [T, ...T[]]> {
+/** Lists of the items with equal keys, in the order of `items` (ECMAScript's `Map.groupBy`). */
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, [T, ...T[]]> {
   const groups = new Map<string, [T, ...T[]]>();
   for (const item of items) {
-    const group = groups.get(key(item));
-    if (group === undefined) groups.set(key(item), [item]);
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
     else group.push(item);
   }
   return groups;

@@ -1,16 +1,16 @@
-/** A line of CSV for programs (RFC 4180), with texts unchanged: NULL is an empty field, an empty text is `""`, a container is JSON. */
+/** A line of CSV for programs (RFC 4180), with texts unchanged: NULL is an empty field, an empty text is `""`, arrays and objects are JSON. */
 export function csvLine(values: readonly unknown[]): string {
   return `${values.map(csvField).join(',')}\r\n`;
 }
 
-/** A line of CSV for people: no text is a formula in a spreadsheet (CWE-1236), which may also separate cells by semicolons. */
+/** A line of CSV for people. An apostrophe keeps spreadsheets from running a text as a formula (CWE-1236, as OWASP advises). */
 export function csvLineForPeople(values: readonly unknown[]): string {
-  // An apostrophe before a formula makes it a text, as OWASP advises.
-  const inert = (value: unknown) => textOf(value).replace(/(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r\n])/g, "'");
-  return csvLine(values.map((value) => (value === null || typeof value === 'number' ? value : inert(value))));
+  // Some spreadsheets split fields at semicolons, so a formula may also begin after one.
+  const escapeFormulas = (value: unknown) => textOf(value).replace(/(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r\n])/g, "'");
+  return csvLine(values.map((value) => (value === null || typeof value === 'number' ? value : escapeFormulas(value))));
 }
 
-/** @param value a JSON value */
+/** A field of a CSV line. @param value a JSON value */
 export function csvField(value: unknown): string {
   if (value === null) return '';
   const text = textOf(value);

@@ -81,7 +81,7 @@ describe('a fair queue', () => {
 
         expect(requests.order.indexOf('z') - before).toBeLessThanOrEqual(new Set(crowd).size);
         expect(requests.order).toHaveLength(crowd.length + 1);
-        expect([requests.queue.taken, requests.queue.waiting]).toEqual([0, 0]);
+        expect([requests.queue.takenPlaceCount, requests.queue.waitingCount]).toEqual([0, 0]);
       }),
     );
   });
@@ -99,7 +99,7 @@ describe('a fair queue', () => {
     expect(requests.arrive('d')).not.toBeNull(); // the second of a's two gives way, the first one runs
     expect(await second).toBe('displaced');
     expect(requests.arrive('e')).toBeNull();
-    expect(requests.queue.taken).toBe(4);
+    expect(requests.queue.takenPlaceCount).toBe(4);
     expect(await requests.finishAll()).toBe('abcd');
     expect(await Promise.all([first, small, newcomer])).toEqual(['granted', 'granted', 'granted']);
   });
@@ -132,8 +132,8 @@ describe('a fair queue', () => {
       'aborted',
       'aborted',
     ]);
-    expect(requests.queue.waiting).toBe(0);
+    expect(requests.queue.waitingCount).toBe(0);
     expect(await requests.finishAll()).toBe('a');
-    expect(requests.queue.taken).toBe(0);
+    expect(requests.queue.takenPlaceCount).toBe(0);
   });
 });

@@ -1,11 +1,11 @@
 import { getOrInsert } from './collections.js';
 
-/** An admitted request: it may acquire slots, one at a time. */
+/** The place of an admitted request, which may acquire slots (permits to run), one at a time. */
 export interface Place {
   readonly owner: Owner;
-  /** True after the first slot; it cannot be displaced any more. */
-  begun: boolean;
-  displaced: boolean;
+  /** Whether the request has had a slot. From the first slot on it cannot be displaced. */
+  hasBegun: boolean;
+  isDisplaced: boolean;
 }
 
 export type Acquisition = 'granted' | 'displaced' | 'aborted';
@@ -17,52 +17,52 @@ interface Waiter {
 
 interface Owner {
   readonly name: string;
-  places: number;
-  running: number;
-  readonly waiting: Waiter[];
+  placeCount: number;
+  runningCount: number;
+  readonly waiters: Waiter[];
 }
 
 /**
- * A semaphore that is max-min fair between owners: next is the owner with the fewest acquired slots, among equal ones the least
- * recently served. Requests of one owner are served in order. When all places are taken, a request of an owner with fewer places
- * displaces the newest waiting request of the owner with most (longest queue drop).
+ * A semaphore that is max-min fair between owners: the next slot goes to the owner with the fewest slots. Requests of one owner are served in
+ * order. Every request, waiting or running, occupies a place. If no place is free, a new request displaces the newest waiting request of the
+ * owner with the most places (longest queue drop).
  */
 export class FairQueue {
-  /** Ordered by the last time that they were served, the oldest first. */
+  /** Owners by name, the least recently served first. */
   private readonly owners = new Map<string, Owner>();
-  private placesTaken = 0;
-  private running = 0;
+  private placeCount = 0;
+  private runningCount = 0;
 
   constructor(
-    private readonly concurrency: number,
-    private readonly places: number,
+    private readonly maxRunning: number,
+    private readonly maxPlaces: number,
   ) {}
 
-  get taken(): number {
-    return this.placesTaken;
+  get takenPlaceCount(): number {
+    return this.placeCount;
   }
 
-  get waiting(): number {
-    return Array.from(this.owners.values()).reduce((sum, { waiting }) => sum + waiting.length, 0);
+  get waitingCount(): number {
+    return Array.from(this.owners.values()).reduce((sum, { waiters }) => sum + waiters.length, 0);
   }
 
-  /** Null: all places are taken, and no other owner has more of them. A place must be given back by `leave`. */
+  /** Occupies a place, which `leave` must free. Null: there is no place for this owner. */
   enter(name: string): Place | null {
-    const share = (this.owners.get(name)?.places ?? 0) + 1;
-    if (this.placesTaken >= this.places && !this.displace(share)) return null;
-    const owner = getOrInsert(this.owners, name, () => ({ name, places: 0, running: 0, waiting: [] }));
-    owner.places += 1;
-    this.placesTaken += 1;
-    return { owner, begun: false, displaced: false };
+    const ownerPlaceCount = (this.owners.get(name)?.placeCount ?? 0) + 1;
+    if (this.placeCount >= this.maxPlaces && !this.displace(ownerPlaceCount)) return null;
+    const owner = getOrInsert(this.owners, name, () => ({ name, placeCount: 0, runningCount: 0, waiters: [] }));
+    owner.placeCount += 1;
+    this.placeCount += 1;
+    return { owner, hasBegun: false, isDisplaced: false };
   }
 
-  /** Waits for a slot; a granted one must be given back by `release`. */
+  /** Waits for a slot. If the slot is granted, `release` must free it. */
   acquire(place: Place, signal?: AbortSignal): Promise<Acquisition> {
     if (signal?.aborted === true) return Promise.resolve('aborted');
-    const { waiting } = place.owner;
+    const { waiters } = place.owner;
     return new Promise((resolve) => {
       const abort = (): void => {
-        waiting.splice(waiting.indexOf(waiter), 1);
+        waiters.splice(waiters.indexOf(waiter), 1);
         resolve('aborted');
       };
       const settle = (acquisition: Acquisition): void => {
@@ -71,49 +71,50 @@ export class FairQueue {
       };
       const waiter = { place, settle };
       signal?.addEventListener('abort', abort, { once: true });
-      waiting.push(waiter);
-      this.grant();
+      waiters.push(waiter);
+      this.grantSlots();
     });
   }
 
   release({ owner }: Place): void {
-    this.running -= 1;
-    owner.running -= 1;
+    this.runningCount -= 1;
+    owner.runningCount -= 1;
     this.owners.delete(owner.name);
     this.owners.set(owner.name, owner);
-    this.grant();
+    this.grantSlots();
   }
 
   leave(place: Place): void {
-    if (place.displaced) return;
+    if (place.isDisplaced) return;
     const { owner } = place;
-    owner.places -= 1;
-    this.placesTaken -= 1;
-    if (owner.places === 0) this.owners.delete(owner.name);
+    owner.placeCount -= 1;
+    this.placeCount -= 1;
+    if (owner.placeCount === 0) this.owners.delete(owner.name);
   }
 
-  private grant(): void {
-    while (this.running < this.concurrency) {
-      const owner = fewestRunning(this.owners.values());
-      const next = owner?.waiting.shift();
-      if (owner === null || next === undefined) return;
-      this.running += 1;
-      owner.running += 1;
-      next.place.begun = true;
-      next.settle('granted');
+  private grantSlots(): void {
+    while (this.runningCount < this.maxRunning) {
+      const owner = leastBusyOwnerOf(this.owners.values());
+      const nextWaiter = owner?.waiters.shift();
+      if (owner === null || nextWaiter === undefined) return;
+      this.runningCount += 1;
+      owner.runningCount += 1;
+      nextWaiter.place.hasBegun = true;
+      nextWaiter.settle('granted');
     }
   }
 
-  /** False: no owner with more places than `share` has one that has not begun. */
-  private displace(share: number): boolean {
-    let largest: Owner | null = null;
+  /** Removes the newest waiting request of the owner with the most places in the queue, if these are more than `ownerPlaceCount`. */
+  private displace(ownerPlaceCount: number): boolean {
+    let largestOwner: Owner | null = null;
     for (const owner of this.owners.values()) {
-      if (owner.places > (largest?.places ?? share) && owner.waiting.some(hasNotBegun)) largest = owner;
+      if (owner.placeCount > (largestOwner?.placeCount ?? ownerPlaceCount) && owner.waiters.some(hasNotBegun))
+        largestOwner = owner;
     }
-    if (largest === null) return false;
-    for (const { place, settle } of largest.waiting.splice(largest.waiting.findLastIndex(hasNotBegun), 1)) {
+    if (largestOwner === null) return false;
+    for (const { place, settle } of largestOwner.waiters.splice(largestOwner.waiters.findLastIndex(hasNotBegun), 1)) {
       this.leave(place);
-      place.displaced = true;
+      place.isDisplaced = true;
       settle('displaced');
     }
     return true;
@@ -121,13 +122,14 @@ export class FairQueue {
 }
 
 function hasNotBegun({ place }: Waiter): boolean {
-  return !place.begun;
+  return !place.hasBegun;
 }
 
-function fewestRunning(owners: Iterable<Owner>): Owner | null {
-  let found: Owner | null = null;
+function leastBusyOwnerOf(owners: Iterable<Owner>): Owner | null {
+  let leastBusyOwner: Owner | null = null;
   for (const owner of owners) {
-    if (owner.waiting.length > 0 && (found === null || owner.running < found.running)) found = owner;
+    if (owner.waiters.length > 0 && (leastBusyOwner === null || owner.runningCount < leastBusyOwner.runningCount))
+      leastBusyOwner = owner;
   }
-  return found;
+  return leastBusyOwner;
 }

@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
 /** New identifiers, injected so that tests can fix them. */
-export abstract class Ids {
+export abstract class IdSource {
   abstract uuid(): string;
-  /** This number of unguessable bytes. */
+  /** Unguessable bytes. */
   abstract bytes(count: number): Buffer;
   /** 24 unguessable characters of base64url: 144 random bits. */
   abstract secret(): string;
 }
 
-export class RandomIds extends Ids {
+export class RandomIdSource extends IdSource {
   override uuid(): string {
     return randomUUID();
   }
@@ -23,13 +23,13 @@ export class RandomIds extends Ids {
   }
 }
 
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+const UUID_PATTERN = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
 export function isUuid(text: string): boolean {
-  return UUID.test(text);
+  return UUID_PATTERN.test(text);
 }
 
-/** Random numbers that protect nothing (secrets come from Ids), injected so that tests can fix them. */
+/** Random numbers that need not be unguessable (secrets come from IdSource), injected so that tests can fix them. */
 export abstract class Random {
   /** A number from 0 to below 1. */
   abstract fraction(): number;

@@ -8,6 +8,7 @@ export interface JsonFault {
     | 'json-trailing-comma'
     | 'json-trailing-text';
   message: string;
+  /** UTF-16 offset in the text. */
   at: number;
 }
 
@@ -17,39 +18,38 @@ export interface JsonReading {
   faults: JsonFault[];
 }
 
-/** Limits at which reading stops. */
 export interface JsonLimits {
   maxValues: number;
-  /** Limit for all objects together. */
+  /** The most members of all objects together. */
   maxMembers?: number;
-  /** Limit for one object. */
+  /** The most members of each object. */
   maxKeys?: number;
   maxFaults: number;
-  /** Reading continues after comments, trailing commas and text behind the value. */
+  /** Whether reading continues after comments, trailing commas and text behind the value. They are faults in any case. */
   isLenient?: boolean;
 }
 
-/** Reads exactly one JSON value (RFC 8259) with positions. Reports duplicate keys, of which the engine uses the last, and lone surrogates. */
+/** Reads exactly one JSON value (RFC 8259) with positions. Lone surrogates are faults, and so are duplicate keys (the engine uses the last). */
 export function readJson(text: string, limits: JsonLimits = UNLIMITED): JsonReading {
   const reader = new Reader(text, limits);
   try {
-    const root = reader.value(0);
-    reader.end();
+    const root = reader.readValue(0);
+    reader.expectEnd();
     return { root, faults: reader.faults };
   } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
+    if (!(error instanceof ReadingStopped)) throw error;
     return { root: null, faults: error.fault === null ? reader.faults : [...reader.faults, error.fault] };
   }
 }
 
-/** Ends the reading. `fault` is null if it has been noted already. */
-class Stopped extends Error {
+/** Thrown to end the reading. `fault` is null if the fault is already in `faults`. */
+class ReadingStopped extends Error {
   constructor(readonly fault: JsonFault | null) {
     super(fault?.message);
   }
 }
 
-class Unreadable extends Stopped {
+class JsonSyntaxError extends ReadingStopped {
   constructor(message: string, at: number) {
     super({ code: 'json-syntax', message, at });
   }
@@ -57,19 +57,19 @@ class Unreadable extends Stopped {
 
 const UNLIMITED: JsonLimits = { maxValues: Infinity, maxFaults: Infinity };
 const MAX_DEPTH = 64;
-const MAX_SHOWN = 100;
+const MAX_SHOWN_LENGTH = 100;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const COMMENT = /(?:#|\/\/)[^\n\r]*|\/\*[^]*?\*\//y;
-const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y;
 const HEXADECIMAL = /[0-9a-fA-F]{4}/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const ESCAPED = '"\\/bfnrt';
+const ESCAPE_CHARACTERS = '"\\/bfnrt';
 const [QUOTE, BACKSLASH, SPACE] = [0x22, 0x5c, 0x20];
 
 class Reader {
   readonly faults: JsonFault[] = [];
   private at = 0;
-  private values = 0;
+  private valueCount = 0;
   private memberCount = 0;
 
   constructor(
@@ -77,39 +77,42 @@ class Reader {
     private readonly limits: JsonLimits,
   ) {}
 
-  end(): void {
-    if (this.next() === undefined) return;
-    if (this.limits.isLenient !== true) throw new Unreadable('unexpected text after the JSON value', this.at);
-    this.note({ code: 'json-trailing-text', message: 'unexpected text after the JSON value', at: this.at });
+  expectEnd(): void {
+    if (this.nextCharacter() === undefined) return;
+    if (this.limits.isLenient !== true) throw new JsonSyntaxError('unexpected text after the JSON value', this.at);
+    this.addFault({ code: 'json-trailing-text', message: 'unexpected text after the JSON value', at: this.at });
   }
 
-  /** Notes a fault after which reading can continue. */
-  private note(fault: JsonFault): void {
+  /** Adds a fault after which reading can continue. */
+  private addFault(fault: JsonFault): void {
     this.faults.push(fault);
-    if (this.faults.length >= this.limits.maxFaults) throw new Stopped(null);
+    if (this.faults.length >= this.limits.maxFaults) throw new ReadingStopped(null);
   }
 
-  value(depth: number): JsonNode {
-    if (depth > MAX_DEPTH) throw new Unreadable(`nested more than ${MAX_DEPTH} levels deep`, this.at);
-    const sign = this.next();
+  readValue(depth: number): JsonNode {
+    if (depth > MAX_DEPTH) throw new JsonSyntaxError(`nested more than ${MAX_DEPTH} levels deep`, this.at);
+    const character = this.nextCharacter();
     const at = this.at;
-    atMost(this.limits.maxValues, ++this.values, 'values', at);
-    switch (sign) {
+    checkLimit(this.limits.maxValues, ++this.valueCount, 'values', at);
+    switch (character) {
       case undefined:
-        throw new Unreadable('unexpected end of the text: a value is missing', at);
+        throw new JsonSyntaxError('unexpected end of the text: a value is missing', at);
       case '{':
-        return { kind: 'object', at, members: this.members(depth) };
-      case '[':
-        return { kind: 'array', at, items: this.items(depth) };
+        return { kind: 'object', at, members: this.readMembers(depth) };
+      case '[': {
+        const items: JsonNode[] = [];
+        this.readList(']', () => items.push(this.readValue(depth + 1)));
+        return { kind: 'array', at, items };
+      }
       case '"':
-        return { kind: 'string', at, value: this.string() };
+        return { kind: 'string', at, value: this.readString() };
       default:
-        return this.number(at) ?? this.word(at);
+        return this.readNumber(at) ?? this.readLiteral(at);
     }
   }
 
-  /** Skips white space. @returns the next character */
-  private next(): string | undefined {
+  /** Skips white space, and comments if `isLenient`. @returns the next character */
+  private nextCharacter(): string | undefined {
     do while (isSpace(this.text.charCodeAt(this.at))) this.at++;
     while (this.limits.isLenient === true && this.skipComment());
     return this.text[this.at];
@@ -119,94 +122,90 @@ class Reader {
     COMMENT.lastIndex = this.at;
     const comment = COMMENT.exec(this.text)?.[0];
     if (comment === undefined) return false;
-    this.note({ code: 'json-comment', message: 'JSON has no comments', at: this.at });
+    this.addFault({ code: 'json-comment', message: 'JSON has no comments', at: this.at });
     this.at += comment.length;
     return true;
   }
 
-  private members(depth: number): JsonMember[] {
+  private readMembers(depth: number): JsonMember[] {
     const members: JsonMember[] = [];
-    const seen = new Set<string>();
-    this.list('}', () => {
-      if (this.next() !== '"') throw new Unreadable('expected a key in double quotes', this.at);
+    const seenKeys = new Set<string>();
+    this.readList('}', () => {
+      if (this.nextCharacter() !== '"') throw new JsonSyntaxError('expected a key in double quotes', this.at);
       const at = this.at;
-      atMost(this.limits.maxMembers, ++this.memberCount, 'fields', at);
-      atMost(this.limits.maxKeys, members.length + 1, 'fields', at);
-      const key = this.string();
-      if (seen.has(key)) {
-        const shown = key.length > MAX_SHOWN ? `${key.slice(0, MAX_SHOWN)}…` : key;
-        this.note({ code: 'json-duplicate-key', message: `duplicate key "${shown}"`, at });
+      checkLimit(this.limits.maxMembers, ++this.memberCount, 'fields', at);
+      checkLimit(this.limits.maxKeys, members.length + 1, 'fields', at);
+      const key = this.readString();
+      if (seenKeys.has(key)) {
+        const shownKey = key.length > MAX_SHOWN_LENGTH ? `${key.slice(0, MAX_SHOWN_LENGTH)}…` : key;
+        this.addFault({ code: 'json-duplicate-key', message: `duplicate key "${shownKey}"`, at });
       }
-      seen.add(key);
-      if (this.next() !== ':') throw new Unreadable('expected a colon after the key', this.at);
+      seenKeys.add(key);
+      if (this.nextCharacter() !== ':') throw new JsonSyntaxError('expected a colon after the key', this.at);
       this.at++;
-      members.push({ key, at, value: this.value(depth + 1) });
+      members.push({ key, at, value: this.readValue(depth + 1) });
     });
     return members;
   }
 
-  private items(depth: number): JsonNode[] {
-    const items: JsonNode[] = [];
-    this.list(']', () => items.push(this.value(depth + 1)));
-    return items;
-  }
-
-  private list(close: string, readOne: () => void): void {
+  private readList(closingCharacter: string, readItem: () => void): void {
     this.at++;
-    if (this.next() === close) {
+    if (this.nextCharacter() === closingCharacter) {
       this.at++;
       return;
     }
     for (;;) {
-      readOne();
-      const sign = this.next();
-      if (sign !== ',' && sign !== close) throw new Unreadable(`expected a comma or ${close}`, this.at);
-      const comma = this.at++;
-      if (sign === close) return;
-      if (this.limits.isLenient !== true || this.next() !== close) continue;
-      this.note({ code: 'json-trailing-comma', message: `a comma before ${close}`, at: comma });
+      readItem();
+      const character = this.nextCharacter();
+      if (character !== ',' && character !== closingCharacter)
+        throw new JsonSyntaxError(`expected a comma or ${closingCharacter}`, this.at);
+      const commaAt = this.at++;
+      if (character === closingCharacter) return;
+      if (this.limits.isLenient !== true || this.nextCharacter() !== closingCharacter) continue;
+      this.addFault({ code: 'json-trailing-comma', message: `a comma before ${closingCharacter}`, at: commaAt });
       this.at++;
       return;
     }
   }
 
-  private string(): string {
-    const start = this.at;
+  private readString(): string {
+    const quoteAt = this.at;
     let hasEscapes = false;
-    PLAIN.lastIndex = start + 1;
-    PLAIN.test(this.text); // most strings are plain to their end
-    this.at = PLAIN.lastIndex;
+    PLAIN_TEXT.lastIndex = quoteAt + 1;
+    PLAIN_TEXT.test(this.text); // most strings are plain to their end
+    this.at = PLAIN_TEXT.lastIndex;
     for (;;) {
       const code = this.text.charCodeAt(this.at++);
       if (code === QUOTE) break;
       if (code === BACKSLASH) {
         this.skipEscape();
         hasEscapes = true;
-      } else if (code < SPACE) throw new Unreadable('unescaped control character in a string', this.at - 1);
-      else if (Number.isNaN(code)) throw new Unreadable('unterminated string', start);
+      } else if (code < SPACE) throw new JsonSyntaxError('unescaped control character in a string', this.at - 1);
+      else if (Number.isNaN(code)) throw new JsonSyntaxError('unterminated string', quoteAt);
     }
     const value = hasEscapes
-      ? (JSON.parse(this.text.slice(start, this.at)) as string)
-      : this.text.slice(start + 1, this.at - 1);
+      ? (JSON.parse(this.text.slice(quoteAt, this.at)) as string)
+      : this.text.slice(quoteAt + 1, this.at - 1);
     if (LONE_SURROGATE.test(value)) {
-      this.note({ code: 'json-lone-surrogate', message: 'lone surrogate in a string', at: start });
+      this.addFault({ code: 'json-lone-surrogate', message: 'lone surrogate in a string', at: quoteAt });
     }
     return value;
   }
 
   private skipEscape(): void {
-    const sign = this.text[this.at++] ?? '';
-    if (sign !== 'u') {
-      if (!ESCAPED.includes(sign) || sign === '') throw new Unreadable('invalid escape sequence', this.at - 2);
+    const character = this.text[this.at++] ?? '';
+    if (character !== 'u') {
+      if (!ESCAPE_CHARACTERS.includes(character) || character === '')
+        throw new JsonSyntaxError('invalid escape sequence', this.at - 2);
       return;
     }
     HEXADECIMAL.lastIndex = this.at;
     if (!HEXADECIMAL.test(this.text))
-      throw new Unreadable('invalid escape sequence: \\u needs four hexadecimal digits', this.at - 2);
+      throw new JsonSyntaxError('invalid escape sequence: \\u needs four hexadecimal digits', this.at - 2);
     this.at += 4;
   }
 
-  private number(at: number): JsonNode | null {
+  private readNumber(at: number): JsonNode | null {
     NUMBER.lastIndex = at;
     const text = NUMBER.exec(this.text)?.[0];
     if (text === undefined) return null;
@@ -214,17 +213,18 @@ class Reader {
     return { kind: 'number', at, text };
   }
 
-  private word(at: number): JsonNode {
-    const word = /^[a-z]+/.exec(this.text.slice(at, at + 6))?.[0] ?? '';
-    this.at += word.length;
-    if (word === 'true' || word === 'false') return { kind: 'boolean', at, value: word === 'true' };
-    if (word === 'null') return { kind: 'null', at };
-    throw new Unreadable('not a JSON value', at);
+  private readLiteral(at: number): JsonNode {
+    const literal = /^[a-z]+/.exec(this.text.slice(at, at + 6))?.[0] ?? '';
+    this.at += literal.length;
+    if (literal === 'true' || literal === 'false') return { kind: 'boolean', at, value: literal === 'true' };
+    if (literal === 'null') return { kind: 'null', at };
+    throw new JsonSyntaxError('not a JSON value', at);
   }
 }
 
-function atMost(limit = Infinity, count: number, what: string, at: number): void {
-  if (count > limit) throw new Stopped({ code: 'json-too-many-values', message: `more than ${limit} ${what}`, at });
+function checkLimit(limit = Infinity, count: number, noun: string, at: number): void {
+  if (count > limit)
+    throw new ReadingStopped({ code: 'json-too-many-values', message: `more than ${limit} ${noun}`, at });
 }
 
 function isSpace(code: number): boolean {
@@ -246,7 +246,7 @@ export interface JsonMember {
   value: JsonNode;
 }
 
-/** The value that `JSON.parse` returns: of equal keys the last one counts. */
+/** The value that `JSON.parse` returns: the last of several equal keys counts. */
 export function plainValue(node: JsonNode & { kind: 'object' }): object;
 export function plainValue(node: JsonNode): unknown;
 export function plainValue(node: JsonNode): unknown {
@@ -265,7 +265,25 @@ export function plainValue(node: JsonNode): unknown {
   }
 }
 
-/** The value of a JSON text; null also for an invalid text. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value of an object's field; undefined: the field is absent, or `value` is no object. */
+export function fieldOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** JSON with the keys of every object sorted, so that equal values have equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    isObject(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
+  );
+}
+
+/** The parsed text, or null if it is not JSON. */
 export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);

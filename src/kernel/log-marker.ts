@@ -2,6 +2,7 @@
 export const LOG_MARKERS = [
   // process
   'listening on',
+  'a setting may be misspelt',
   'making the embedded database (once, a few seconds)',
   'migrated',
   'the migration waits',
@@ -15,6 +16,7 @@ export const LOG_MARKERS = [
   'request failed',
   'removed expired sessions and throttle counters',
   'removed past audit events',
+  'removed past counts of decisions',
   // people of the identity provider
   'session could not be checked at the provider',
   // service-account token
@@ -38,7 +40,7 @@ export const LOG_MARKERS = [
   'a query will be resumed after a failure',
   "a query's end could not be stored; it will be tried again",
   'abandoned query could not be cancelled',
-  // changes of grants, proved before they commit
+  // checks of changed grants before the commit
   'admission proof skipped: over its limits',
   'admission proof skipped: no process for it',
   'admission proof failed: rules could not be compiled',
@@ -60,12 +62,17 @@ export const LOG_MARKERS = [
   'TRINO_ACL_TARGET_DENIED',
   'rules target check failed',
   'rules could not be prepared',
+  'first step could not be made',
   'withdrawal could not be compiled',
   'former rules are kept compressed',
   'live version check failed',
   'publication gauges could not be refreshed',
   'next expiry could not be read',
   'removed past publications',
+  'bundle for OPA could not be renewed',
+  'gauges of OPA could not be refreshed',
+  'canary of OPA could not be recorded',
+  'OPA_CANARY_WRONG',
 ] as const;
 
 export type LogMarker = (typeof LOG_MARKERS)[number] | `listening on ${string}`;

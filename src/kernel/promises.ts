@@ -1,31 +1,31 @@
-/** Runs work one after the other in the order of the calls, also after failures. */
+/** Returns a function that runs asynchronous work, one call after the other. A failed call does not stop later calls. */
 export function serialRunner(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
+  let previousCall: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
+    const result = previousCall.then(work);
+    previousCall = result.catch(() => undefined);
     return result;
   };
 }
 
-/** Concurrent calls share one result. */
+/** Wraps work so that concurrent calls share one run and its result. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | null = null;
-  return () => (underWay ??= work().finally(() => (underWay = null)));
+  let currentRun: Promise<T> | null = null;
+  return () => (currentRun ??= work().finally(() => (currentRun = null)));
 }
 
-/** Ends one caller's waiting; the work continues. @throws the signal's reason when it is aborted first */
+/** Waits for a promise until the signal is aborted; the work itself continues. @throws the signal's reason when it is aborted first */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   signal.throwIfAborted();
-  let leave: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    signal.addEventListener('abort', leave, { once: true });
+  let onAbort: () => void = () => undefined;
+  const rejection = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    signal.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([promise, rejection]);
   } finally {
-    signal.removeEventListener('abort', leave);
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** node:util's `inspect.custom`. */
+/** The method by which `inspect` and the console print an object: node:util's `inspect.custom`. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /** A text that logs, errors and JSON do not show: only `reveal` returns it. */
@@ -30,11 +30,11 @@ export class Secret {
 
 /** Decorator for classes with secrets, tokens or nextUris: inspect and JSON show only the name of the class. */
 export function Opaque(target: { readonly name: string; readonly prototype: object }): void {
-  const show = { value: () => `[${target.name}]`, configurable: true };
-  Object.defineProperties(target.prototype, { [INSPECT]: show, toJSON: show });
+  const descriptor = { value: () => `[${target.name}]`, configurable: true };
+  Object.defineProperties(target.prototype, { [INSPECT]: descriptor, toJSON: descriptor });
 }
 
-/** SHA-256 of an unguessable secret, stored instead of it. */
+/** SHA-256 of an unguessable secret, which is stored instead of the secret. */
 export function secretDigest(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }

@@ -5,10 +5,11 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry, collectDefaultMetrics } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { Clock, NodeTimers, SystemClock, Timers } from '../kernel/clock.js';
-import { Ids, Random, RandomIds, SystemRandom } from '../kernel/ids.js';
+import { IdSource, Random, RandomIdSource, SystemRandom } from '../kernel/ids.js';
 import { AccessGuard } from './http/access.guard.js';
 import { type Database, DatabaseUrl, PooledClient, postgresConnection } from './database/database.js';
 import { HealthRegistry } from './operations/health.js';
+import { OperationsRoutes } from './operations/operations-server.js';
 import { DatabaseClock } from './database/database-clock.js';
 import { DatabaseSession } from './database/database-session.js';
 import { pendingMigrations } from './database/migrator.js';
@@ -18,7 +19,7 @@ import { Settings } from './settings/settings.js';
 import { Transaction } from './database/transaction.js';
 import { WorkBudgets, WorkGuard } from './http/work-budgets.js';
 
-/** Parts that exist before Nest starts. */
+/** Objects that are made before Nest starts. */
 export interface Foundation {
   settings: Settings;
   database: Pick<Database, 'url'>;
@@ -26,37 +27,46 @@ export interface Foundation {
   time?: Time;
 }
 
-/** Clock and timers of a test, instead of the database's clock and the machine's timers. `work`: timers for the work budgets only. */
+/** Clock and timers of a test, instead of the database's clock and the machine's timers. `workTimers` are only for the work budgets. */
 export interface Time {
   clock?: Clock;
   timers?: Timers;
-  work?: Timers;
+  workTimers?: Timers;
 }
 
 /** The providers that every module uses. */
 @Module({})
 export class PlatformModule {
-  static with({ settings, database, log, time = {} }: Foundation): DynamicModule {
-    const shared: Provider[] = [
+  static forRoot({ settings, database, log, time = {} }: Foundation): DynamicModule {
+    const workBudgets = (timers: Timers): WorkBudgets => new WorkBudgets(time.workTimers ?? timers);
+    const sharedProviders: Provider[] = [
       { provide: Settings, useValue: settings },
       { provide: DatabaseUrl, useValue: new DatabaseUrl(database.url) },
       { provide: Log, useValue: log },
       {
         provide: Clock,
-        useFactory: (source: DataSource, timers: Timers, registry: Registry): Promise<Clock> | Clock =>
-          time.clock ?? DatabaseClock.createAligned({ source, timers, log, registry, machine: new SystemClock() }),
+        useFactory: (source: DataSource, timers: Timers, metricsRegistry: Registry): Promise<Clock> | Clock =>
+          time.clock ??
+          DatabaseClock.createAligned({
+            source,
+            timers,
+            log,
+            registry: metricsRegistry,
+            machineClock: new SystemClock(),
+          }),
         inject: [DataSource, Timers, Registry],
       },
-      { provide: Ids, useClass: RandomIds },
+      { provide: IdSource, useClass: RandomIdSource },
       { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
-      { provide: WorkBudgets, useFactory: (timers: Timers) => new WorkBudgets(time.work ?? timers), inject: [Timers] },
+      { provide: WorkBudgets, useFactory: workBudgets, inject: [Timers] },
       AccessGuard,
       KeyedDigests,
       DatabaseSession,
       { provide: Transaction, useExisting: DatabaseSession },
-      { provide: Registry, useFactory: metrics },
-      { provide: HealthRegistry, useFactory: health, inject: [DataSource] },
+      { provide: Registry, useFactory: metricsRegistry },
+      { provide: HealthRegistry, useFactory: healthRegistry, inject: [DataSource] },
+      OperationsRoutes,
     ];
     return {
       module: PlatformModule,
@@ -82,22 +92,22 @@ export class PlatformModule {
         }),
       ],
       providers: [
-        ...shared,
+        ...sharedProviders,
         { provide: APP_GUARD, useExisting: AccessGuard },
         { provide: APP_GUARD, useClass: WorkGuard },
       ],
-      exports: [...shared, TypeOrmModule],
+      exports: [...sharedProviders, TypeOrmModule],
     };
   }
 }
 
-function metrics(): Registry {
+function metricsRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-function health(source: DataSource): HealthRegistry {
+function healthRegistry(source: DataSource): HealthRegistry {
   const registry = new HealthRegistry();
   registry.register('database', async () => {
     await source.query('SELECT 1');

@@ -11,27 +11,26 @@ import { type Progress, type Row, RunningStatement } from './running-statement.j
 
 /**
  * A DB-API connection (PEP 249 shape): one user, one catalog and schema, one set of session properties, roles and
- * prepared statements. Its statements change them, and no other connection sees them. It opens no socket before the first statement.
+ * prepared statements. Statements such as USE change this state for this connection only. The first statement opens the first socket.
  */
 export class Connection {
   private readonly cursors = new Set<Cursor>();
-  private closed = false;
+  private isClosed = false;
 
   constructor(
     private readonly client: TrinoStatementClient,
     private readonly timers: Timers,
-    private current: EngineSession,
+    private currentSession: EngineSession,
     private readonly onClosed: (connection: Connection) => void,
   ) {}
 
-  /** The session of the next statement. */
   get session(): EngineSession {
-    return this.current;
+    return this.currentSession;
   }
 
   /** @throws InterfaceError once the connection is closed. */
   cursor(): Cursor {
-    if (this.closed) throw new InterfaceError('the connection is closed');
+    if (this.isClosed) throw new InterfaceError('the connection is closed');
     const cursor = new Cursor(this.client, this.timers, this);
     this.cursors.add(cursor);
     return cursor;
@@ -39,28 +38,27 @@ export class Connection {
 
   /** Ends every statement that still runs. */
   async close(): Promise<void> {
-    this.closed = true;
+    this.isClosed = true;
     await Promise.all([...this.cursors].map((cursor) => cursor.close()));
     this.onClosed(this);
   }
 
   /** Called by cursors with the session changes of an answer. */
   applyChange(change: SessionChange): void {
-    this.current = sessionAfter(this.current, change);
+    this.currentSession = sessionAfter(this.currentSession, change);
   }
 
-  /** Called by a cursor when it is closed. */
-  forget(cursor: Cursor): void {
+  forgetCursor(cursor: Cursor): void {
     this.cursors.delete(cursor);
   }
 }
 
 export interface ExecuteOptions {
-  /** Aborting it ends the statement, also on the engine. */
+  /** A signal that cancels the statement. The statement then ends on the engine, not only in this process. */
   signal?: AbortSignal;
   /** Seconds for the whole statement, fetching included. */
   timeout?: number;
-  /** Called with each answer of the engine. An error that it throws ends the statement. */
+  /** Called with the progress after each answer of the engine. An error thrown by this function ends the statement. */
   onProgress?: (progress: Progress) => void;
 }
 
@@ -87,11 +85,11 @@ const DEFAULT_TIMEOUT = 3_600;
 export class Cursor implements AsyncIterable<Row> {
   /** How many rows `fetchMany` returns by default. */
   arraySize = 1;
-  private running: RunningStatement | null = null;
-  /** Fetched rows. The rows before `position` have been handed out. */
+  private statement: RunningStatement | null = null;
+  /** Fetched rows, of which the first `handedOutCount` have been handed out. */
   private rows: readonly Row[] = [];
-  private position = 0;
-  private readonly closing = new AbortController();
+  private handedOutCount = 0;
+  private readonly closer = new AbortController();
   private isBusy = false;
 
   constructor(
@@ -102,46 +100,47 @@ export class Cursor implements AsyncIterable<Row> {
 
   /** The columns of the result; null before `execute` and after a statement without a result. */
   get description(): readonly ColumnDescription[] | null {
-    const columns = this.running?.columns ?? [];
-    return columns.length === 0 ? null : columns.map(describe);
+    const columns = this.statement?.columns ?? [];
+    return columns.length === 0 ? null : columns.map(describeColumn);
   }
 
-  /** Number of rows that the statement changed; -1 for a statement that changes none or has not ended. */
+  /** Number of rows that the statement changed; -1 for a statement that only reads or has not ended. */
   get rowCount(): number {
-    const count = this.running?.updateCount ?? null;
+    const count = this.statement?.updateCount ?? null;
     return count === null ? -1 : Number(count);
   }
 
   /** The statement's progress; null before `execute`. */
   get progress(): Progress | null {
-    return this.running?.progress ?? null;
+    return this.statement?.progress ?? null;
   }
 
   /** The engine's id of the statement; null before `execute`. */
   get queryId(): string | null {
-    return this.running?.queryId ?? null;
+    return this.statement?.queryId ?? null;
   }
 
   /**
-   * Runs a statement up to its first rows, or to its end if it has none. The engine fills question marks with the parameters.
+   * Runs a statement up to its first rows, or to its end if it returns none. `parameters` are the values of its question marks.
    * @throws DatabaseError
    * @throws InterfaceError for a parameter or a session that cannot be sent, and on a closed cursor.
    */
   async execute(sql: string, parameters: readonly Parameter[] = [], options: ExecuteOptions = {}): Promise<void> {
     this.assertOpen();
     refuseUnknownOptions(options, ['signal', 'timeout', 'onProgress']);
-    const { signal: given, timeout = DEFAULT_TIMEOUT, onProgress } = options;
-    const signal = given === undefined ? this.closing.signal : AbortSignal.any([given, this.closing.signal]);
+    const { signal: callerSignal, timeout = DEFAULT_TIMEOUT, onProgress } = options;
+    const signal = AbortSignal.any([this.closer.signal, ...(callerSignal === undefined ? [] : [callerSignal])]);
     await this.runAlone(async () => {
       await this.cancel();
-      this.running = null;
+      this.statement = null;
       const { client, timers, connection } = this;
       const { session } = connection;
       const deadline = timers.now() + timeout * 1000;
       const answer = await client.submit(statementText(sql, parameters), session, { deadline, signal });
-      const onChange = connection.applyChange.bind(connection);
-      this.running = new RunningStatement({ client, timers, session, deadline, signal, onChange, onProgress }, answer);
-      this.keepRows(await this.running.firstBatch());
+      const onSessionChange = connection.applyChange.bind(connection);
+      const context = { client, timers, session, deadline, signal, onSessionChange, onProgress };
+      this.statement = new RunningStatement(context, answer);
+      this.keepRows(await this.statement.firstBatch());
     });
   }
 
@@ -152,13 +151,13 @@ export class Cursor implements AsyncIterable<Row> {
 
   /** The next `count` rows; fewer only at the end. */
   async fetchMany(count = this.arraySize): Promise<Row[]> {
-    const running = this.requireRunning();
+    const statement = this.requireStatement();
     const rows: Row[] = [];
     await this.runAlone(async () => {
       while (rows.length < count) {
-        const taken = await this.takeRows(running, count - rows.length);
-        if (taken.length === 0) break;
-        for (const row of taken) rows.push(row);
+        const batch = await this.takeRows(statement, count - rows.length);
+        if (batch.length === 0) break;
+        for (const row of batch) rows.push(row);
       }
     });
     return rows;
@@ -170,12 +169,12 @@ export class Cursor implements AsyncIterable<Row> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Row, void, undefined> {
-    const next = (): Promise<readonly Row[]> => {
-      const running = this.requireRunning();
-      return this.runAlone(() => this.takeRows(running, Infinity));
+    const nextRows = (): Promise<readonly Row[]> => {
+      const statement = this.requireStatement();
+      return this.runAlone(() => this.takeRows(statement, Infinity));
     };
     try {
-      for (let rows = await next(); rows.length > 0; rows = await next()) yield* rows;
+      for (let rows = await nextRows(); rows.length > 0; rows = await nextRows()) yield* rows;
     } finally {
       await this.cancel();
     }
@@ -183,50 +182,50 @@ export class Cursor implements AsyncIterable<Row> {
 
   /** Ends the statement on the engine, if it still runs there. */
   async cancel(): Promise<void> {
-    await this.running?.cancel();
+    await this.statement?.cancel();
   }
 
   /** Cancels the statement and accepts no further one. A call in progress throws InterfaceError. */
   async close(): Promise<void> {
-    this.closing.abort(new InterfaceError('the cursor is closed'));
-    this.connection.forget(this);
+    this.closer.abort(new InterfaceError('the cursor is closed'));
+    this.connection.forgetCursor(this);
     await this.cancel();
   }
 
-  /** At most `most` of the fetched rows or, if there are none, of the next batch. Empty at the end. */
-  private async takeRows(running: RunningStatement, most: number): Promise<readonly Row[]> {
-    if (this.position === this.rows.length) this.keepRows(await running.nextBatch());
-    const some = this.rows.slice(this.position, this.position + most);
-    this.position += some.length;
-    return some;
+  /** Hands out at most `maxCount` fetched rows; if none are left, fetches the next batch first. Empty at the end of the result. */
+  private async takeRows(statement: RunningStatement, maxCount: number): Promise<readonly Row[]> {
+    if (this.handedOutCount === this.rows.length) this.keepRows(await statement.nextBatch());
+    const handedOutRows = this.rows.slice(this.handedOutCount, this.handedOutCount + maxCount);
+    this.handedOutCount += handedOutRows.length;
+    return handedOutRows;
   }
 
   private keepRows(rows: readonly Row[]): void {
     this.rows = rows;
-    this.position = 0;
+    this.handedOutCount = 0;
   }
 
   private assertOpen(): void {
-    if (this.closing.signal.aborted) throw new InterfaceError('the cursor is closed');
+    if (this.closer.signal.aborted) throw new InterfaceError('the cursor is closed');
   }
 
-  private requireRunning(): RunningStatement {
+  private requireStatement(): RunningStatement {
     this.assertOpen();
-    if (this.running === null) throw new InterfaceError('no statement has been executed');
-    return this.running;
+    if (this.statement === null) throw new InterfaceError('no statement has been executed');
+    return this.statement;
   }
 
-  /** Runs one call at a time. A failure cancels the statement, and is thrown as an error of the DB-API. */
+  /** Runs `work`, and refuses any other call until `work` ends. A failure cancels the statement, and is thrown as an error of the DB-API. */
   private async runAlone<T>(work: () => Promise<T>): Promise<T> {
     if (this.isBusy) throw new InterfaceError('another call of this cursor is under way');
     this.isBusy = true;
-    this.running?.stopHeartbeat();
+    this.statement?.stopHeartbeat();
     try {
       const result = await work();
-      void this.running?.startHeartbeat();
+      void this.statement?.startHeartbeat();
       return result;
     } catch (error) {
-      this.running?.discardRows();
+      this.statement?.discardRows();
       this.keepRows([]);
       await this.cancel();
       throw this.toDbApiError(error);
@@ -242,9 +241,10 @@ export class Cursor implements AsyncIterable<Row> {
   }
 }
 
-function describe({ name, type, shape }: Column): ColumnDescription {
-  const digits = /^(?:decimal|time|timestamp)\((\d+)(?:, ?(\d+))?\)/.exec(type);
-  const number = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
-  const [precision, scale] = [number(digits?.[1]), number(digits?.[2])];
-  return { name, typeCode: type, type: shape, displaySize: null, internalSize: null, precision, scale, nullOk: null };
+function describeColumn({ name, type, parsedType }: Column): ColumnDescription {
+  const precisionMatch = /^(?:decimal|time|timestamp)\((\d+)(?:, ?(\d+))?\)/.exec(type);
+  const toNumber = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
+  const [precision, scale] = [toNumber(precisionMatch?.[1]), toNumber(precisionMatch?.[2])];
+  const unreportedFields = { displaySize: null, internalSize: null, nullOk: null };
+  return { name, typeCode: type, type: parsedType, precision, scale, ...unreportedFields };
 }

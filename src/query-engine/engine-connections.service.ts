@@ -10,18 +10,18 @@ import type { Parameter } from './domain/sql-literal.js';
 import { TrinoStatementClient } from './trino-statement-client.js';
 import type { Row } from './running-statement.js';
 
-interface OneStatement extends ExecuteOptions {
+interface ReadOptions extends ExecuteOptions {
   parameters?: readonly Parameter[];
-  /** Changes to the session, whose user is the service itself by default. */
+  /** Session fields that differ from the default session. The user of the default session is the service account. */
   session?: Partial<EngineSession>;
-  /** The most rows to read; the statement is cancelled after them. */
-  most?: number;
+  /** The most rows to read. After this number of rows the statement is cancelled. */
+  maxRows?: number;
 }
 
 /** Runs statements on the configured engine, each on its own connection. */
 @Injectable()
 export class EngineConnections implements BeforeApplicationShutdown {
-  private readonly open = new Set<Connection>();
+  private readonly openConnections = new Set<Connection>();
 
   constructor(
     private readonly client: TrinoStatementClient,
@@ -31,27 +31,28 @@ export class EngineConnections implements BeforeApplicationShutdown {
 
   /** Ends the statements that are still running, so that none outlives the service on the engine. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.open].map((connection) => connection.close()));
+    await Promise.all([...this.openConnections].map((connection) => connection.close()));
   }
 
   /** @throws DbApiError */
-  readRows(sql: string, { parameters, session = {}, most = Infinity, ...limits }: OneStatement = {}): Promise<Row[]> {
-    const whole = sessionFor(session.user ?? this.settings.engine.user, session);
-    const connection = new Connection(this.client, this.timers, whole, (closed) => void this.open.delete(closed));
-    this.open.add(connection);
+  readRows(sql: string, { parameters, session = {}, maxRows = Infinity, ...limits }: ReadOptions = {}): Promise<Row[]> {
+    const fullSession = sessionFor(session.user ?? this.settings.engine.user, session);
+    const { client, timers, openConnections } = this;
+    const connection = new Connection(client, timers, fullSession, (closed) => void openConnections.delete(closed));
+    openConnections.add(connection);
     return inSpan('engine statement', async () => {
       try {
         const cursor = connection.cursor();
         await cursor.execute(sql, parameters, limits);
-        return await cursor.fetchMany(most);
+        return await cursor.fetchMany(maxRows);
       } finally {
         await connection.close();
       }
     });
   }
 
-  /** The rows, or null with the engine's error. The error is null if the engine could not be asked. */
-  async rowsOrError(sql: string, options: OneStatement): Promise<{ rows: Row[] | null; error: EngineError | null }> {
+  /** The rows, or else the engine's error; both are null if the engine gave no answer. */
+  async rowsOrError(sql: string, options: ReadOptions): Promise<{ rows: Row[] | null; error: EngineError | null }> {
     try {
       return { rows: await this.readRows(sql, options), error: null };
     } catch (error) {

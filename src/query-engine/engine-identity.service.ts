@@ -10,13 +10,13 @@ import { ServiceTokenSource, TokenUnavailable } from './domain/service-token.js'
 import { readClaims, tokenProblems } from './domain/token-claims.js';
 import { EngineConnections } from './engine-connections.service.js';
 
-/** `unknown`: the engine gave no answer, for reasons that have nothing to do with identity. */
+/** Result of the check. `unknown`: the engine gave no answer, for reasons that have nothing to do with identity. */
 export type Identity = 'confirmed' | 'mismatch' | 'unknown';
 
-/** Milliseconds until the next check, because the engine may restart with another configuration. */
-const CHECK_AGAIN = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
-/** Milliseconds for which a result is used if no check runs in the background. */
-const VALID_FOR = 120_000;
+/** Milliseconds until the next check, by the result of the last one. Checks are repeated, because the engine may restart with other settings. */
+const RECHECK_INTERVALS = { confirmed: 60_000, mismatch: 20_000, unknown: 10_000 } as const;
+/** Milliseconds for which a result is used. A process that runs `watch` replaces results sooner. */
+const RESULT_LIFETIME = 120_000;
 /** Seconds for each statement of the check. */
 const STATEMENT_TIMEOUT = 30;
 
@@ -26,9 +26,9 @@ const STATEMENT_TIMEOUT = 30;
  */
 @Injectable()
 export class EngineIdentity {
-  private latest: { identity: Identity; at: number } | null = null;
-  private readonly ask = singleFlight(() => this.check());
-  private stopping: AbortSignal | undefined;
+  private latestCheck: { identity: Identity; checkedAt: number } | null = null;
+  private readonly checkOnce = singleFlight(() => this.checkIdentity());
+  private stopSignal: AbortSignal | undefined;
 
   constructor(
     private readonly connections: EngineConnections,
@@ -38,54 +38,51 @@ export class EngineIdentity {
     private readonly log: Log,
   ) {}
 
-  /** False if the engine was found to run statements as another user. Unknown counts as true, because the statement will then fail. */
+  /** False if the engine was found to ignore the user headers. `unknown` counts as true: an engine that does not answer runs no statement. */
   async respectsUserHeaders(): Promise<boolean> {
-    return (await this.usableResult()) !== 'mismatch';
+    const { latestCheck } = this;
+    const isUsable = latestCheck !== null && this.timers.now() - latestCheck.checkedAt < RESULT_LIFETIME;
+    return (isUsable ? latestCheck.identity : await this.checkOnce()) !== 'mismatch';
   }
 
   /** The result of the last check; `unknown` before the first check. */
-  get lastKnown(): Identity {
-    return this.latest?.identity ?? 'unknown';
+  get latestIdentity(): Identity {
+    return this.latestCheck?.identity ?? 'unknown';
   }
 
   /** Seconds since the last check; null: there was none. */
-  get age(): number | null {
-    return this.latest === null ? null : (this.timers.now() - this.latest.at) / 1000;
+  get checkAge(): number | null {
+    return this.latestCheck === null ? null : (this.timers.now() - this.latestCheck.checkedAt) / 1000;
   }
 
   /** Repeats the check until the signal is aborted. */
   async watch(signal: AbortSignal): Promise<void> {
     if (this.settings.engine.origin === null) return;
-    this.stopping = signal;
+    this.stopSignal = signal;
     try {
       await this.checkToken(signal);
-      while (!signal.aborted) await this.timers.wait(CHECK_AGAIN[await this.ask()], signal);
+      while (!signal.aborted) await this.timers.wait(RECHECK_INTERVALS[await this.checkOnce()], signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  private async usableResult(): Promise<Identity> {
-    const { latest } = this;
-    return latest !== null && this.timers.now() - latest.at < VALID_FOR ? latest.identity : this.ask();
-  }
-
-  private async check(): Promise<Identity> {
+  private async checkIdentity(): Promise<Identity> {
     const expected = this.settings.engine.user;
     const user = await this.readValue('SELECT current_user');
     const catalog =
       user === undefined ? undefined : await this.readValue('SELECT current_catalog', { catalog: 'system' });
     const { identity, reason } = judgeIdentity(expected, user, catalog, this.settings.engine.headerPrefix);
     if (identity === 'mismatch') this.log.error('ENGINE_IDENTITY_MISMATCH', { expected, seen: user ?? null, reason });
-    this.latest = { identity, at: this.timers.now() };
+    this.latestCheck = { identity, checkedAt: this.timers.now() };
     return identity;
   }
 
-  /** The first value of a statement's result. Undefined: the engine did not answer. */
+  /** The first value of a statement's result. Undefined: the statement failed, or its result is empty. */
   private async readValue(sql: string, session: Partial<EngineSession> = {}): Promise<NativeValue | undefined> {
     try {
-      const signal = this.stopping === undefined ? {} : { signal: this.stopping };
-      const [row] = await this.connections.readRows(sql, { session, most: 1, timeout: STATEMENT_TIMEOUT, ...signal });
+      const limits = { maxRows: 1, timeout: STATEMENT_TIMEOUT, ...(this.stopSignal && { signal: this.stopSignal }) };
+      const [row] = await this.connections.readRows(sql, { session, ...limits });
       return row?.[0];
     } catch (error) {
       if (!(error instanceof DbApiError)) throw error;
@@ -105,25 +102,25 @@ export class EngineIdentity {
     const claims = token === null ? null : readClaims(token);
     if (claims === null) return;
     const { issuerUrl: issuer, clientId: client, audience } = jwt;
-    const expected = { issuer, client, principal: user, audience };
-    for (const { message, ...found } of tokenProblems(claims, expected)) this.log.error(message, found);
+    const expectedClaims = { issuer, client, principal: user, audience };
+    for (const { message, ...problem } of tokenProblems(claims, expectedClaims)) this.log.error(message, problem);
   }
 }
 
 /**
- * Whether the engine applies the user headers, by its answers to statements of the service itself.
- * @param user the value of `current_user`; undefined: no answer.
- * @param catalog the value of `current_catalog` for a header with `system`: null means that headers are not read, which `current_user`
- *   cannot show if the engine takes the user from the token.
+ * Judges whether the engine applies the user headers, by its answers to two statements of the service account.
+ * @param user the value of `current_user`, which should be `expectedUser`; undefined: no answer.
+ * @param catalog the value of `current_catalog` for a request with the catalog header `system`. Null: the engine does not read headers.
+ *   The user alone proves nothing, because it may come from the token.
  */
 export function judgeIdentity(
-  expected: string,
+  expectedUser: string,
   user: NativeValue | undefined,
   catalog: NativeValue | undefined,
-  prefix: string,
+  headerPrefix: string,
 ): { identity: Identity; reason: string | null } {
   if (typeof user !== 'string') return { identity: 'unknown', reason: null };
-  if (user !== expected) return { identity: 'mismatch', reason: 'the engine runs statements as another user' };
-  if (catalog === null) return { identity: 'mismatch', reason: `the engine does not read ${prefix} headers` };
+  if (user !== expectedUser) return { identity: 'mismatch', reason: 'the engine runs statements as another user' };
+  if (catalog === null) return { identity: 'mismatch', reason: `the engine does not read ${headerPrefix} headers` };
   return { identity: 'confirmed', reason: null };
 }

@@ -23,14 +23,14 @@ import { RowStreams } from './row-streams.service.js';
  */
 @Injectable()
 export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
-  private readonly stopping = new AbortController();
-  private running: Promise<unknown> = Promise.resolve();
+  private readonly stopController = new AbortController();
+  private backgroundWork: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly http: HttpAdapterHost,
     private readonly tokens: ServiceTokenSource,
     private readonly client: TrinoStatementClient,
-    private readonly identity: EngineIdentity,
+    private readonly engineIdentity: EngineIdentity,
     private readonly executions: QueryExecutions,
     private readonly streams: RowStreams,
     private readonly health: HealthRegistry,
@@ -41,13 +41,13 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
 
   onModuleInit(): void {
     if (this.settings.engine.origin !== null) this.registerHealth();
-    this.http.listen$.pipe(take(1)).subscribe(() => this.start());
+    this.http.listen$.pipe(take(1)).subscribe(() => this.startBackgroundWork());
   }
 
-  /** Ends the streams of rows, because their queries are no longer executed and their readers may never read on. */
+  /** Ends the background work and the streams of rows. A stream must be ended, because its reader might never read the rest. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopping.abort();
-    await Promise.all([this.running, this.streams.stop()]);
+    this.stopController.abort();
+    await Promise.all([this.backgroundWork, this.streams.stop()]);
   }
 
   /** Closes connections. Requests in progress have been answered by now. */
@@ -56,30 +56,31 @@ export class EngineLifecycle implements OnModuleInit, BeforeApplicationShutdown,
     this.client.close();
   }
 
-  /** The engine and the identity provider do not affect readiness, because repairing them may need this service. */
+  /** Registers the health of the engine and of the identity provider. This service stays ready without them, because it may be needed to repair them. */
   private registerHealth(): void {
-    const { identity, metrics } = this;
-    const isConfirmed = (): boolean => identity.lastKnown === 'confirmed';
+    const { engineIdentity: identity, metrics } = this;
+    const isConfirmed = (): boolean => identity.latestIdentity === 'confirmed';
     this.health.register(
       'engine',
       () => Promise.resolve(isConfirmed() ? 'up' : 'degraded'),
-      () => identity.age,
+      () => identity.checkAge,
     );
-    const applies = '1: the engine sees the user that the service names; only with `SERVICE_QUERY_HOST`.';
-    liveGauge(metrics, 'grantline_engine_identity_confirmed', applies, () => Number(isConfirmed()));
-    const mismatch =
+    const confirmedHelp = '1: the engine sees the user that the service names; only with `SERVICE_QUERY_HOST`.';
+    liveGauge(metrics, 'grantline_engine_identity_confirmed', confirmedHelp, () => Number(isConfirmed()));
+    const mismatchHelp =
       '1: the engine runs statements as another user, or reads no user headers: no SQL of people is run.';
-    liveGauge(metrics, 'grantline_engine_identity_mismatch', mismatch, () => Number(identity.lastKnown === 'mismatch'));
-    const age = 'Since the engine was asked which user it sees: every 60 s, after trouble every 10 to 20 s.';
-    liveGauge(metrics, 'grantline_engine_identity_age_seconds', age, () => identity.age ?? Number.NaN);
+    const isMismatch = (): boolean => identity.latestIdentity === 'mismatch';
+    liveGauge(metrics, 'grantline_engine_identity_mismatch', mismatchHelp, () => Number(isMismatch()));
+    const ageHelp = 'Since the engine was asked which user it sees: every 60 s, after trouble every 10 to 20 s.';
+    liveGauge(metrics, 'grantline_engine_identity_age_seconds', ageHelp, () => identity.checkAge ?? Number.NaN);
     this.health.register('identity_provider', () => Promise.resolve(this.tokens.isValid() ? 'up' : 'degraded'));
   }
 
   /** Starts the background work without waiting for the engine or the provider. */
-  private start(): void {
-    const { signal } = this.stopping;
-    const works = [this.tokens.keepFresh(signal), this.identity.watch(signal), this.executions.run(signal)];
-    this.running = Promise.all(works).catch((error: unknown) => {
+  private startBackgroundWork(): void {
+    const { signal } = this.stopController;
+    const tasks = [this.tokens.keepFresh(signal), this.engineIdentity.watch(signal), this.executions.run(signal)];
+    this.backgroundWork = Promise.all(tasks).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : 'unknown';
       this.log.error('background work has stopped', { reason });
     });

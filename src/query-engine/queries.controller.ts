@@ -23,7 +23,7 @@ import {
 } from '../platform/http/access.js';
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
-import { NOT_OURS } from '../platform/http/page.dto.js';
+import { INVALID_CURSOR } from '../platform/http/page.dto.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
 import { readQueryCursor } from './domain/query.js';
@@ -42,7 +42,7 @@ import {
 import { QueriesService } from './queries.service.js';
 import { RowStreams } from './row-streams.service.js';
 
-const ROWS = {
+const ROWS_CONTENT = {
   'application/json': { schema: { $ref: getSchemaPath(RowsResponse) } },
   'application/x-ndjson': {
     schema: { type: 'string', description: 'A line with the columns, a line with an array for each row.' },
@@ -56,10 +56,10 @@ const ROWS = {
   },
 };
 
-/** A JSON page with at most so many parts (about two mebibytes of rows, and their envelope) is sent at once with its length. */
-const WHOLE_PAGE = 18;
+/** A JSON page of at most this many parts, about two mebibytes of rows, is sent at once, with a Content-Length. */
+const MAX_PARTS_AT_ONCE = 18;
 
-const MEDIA_TYPES: Readonly<Record<RowsFormat, string>> = {
+const MEDIA_TYPE_BY_FORMAT: Readonly<Record<RowsFormat, string>> = {
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson',
   csv: CSV_TYPE,
@@ -87,7 +87,7 @@ export class QueriesController {
   )
   @CountsWork('refused')
   @Post()
-  @BodyLimits({ bytes: 1_153_433, maxValues: 20_000 })
+  @BodyLimits({ maxBytes: 1_153_433, maxValues: 20_000 })
   @ApiCreatedResponse({ type: QueryResponse })
   async submit(
     @Body() { sql, catalog, schema, parameters }: SubmitQueryDto,
@@ -95,8 +95,8 @@ export class QueriesController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<QueryResponse> {
-    const asked = { sql, catalog: catalog ?? null, schema: schema ?? null, parameters };
-    const query = await this.queries.submit(user, asked, client);
+    const submission = { sql, catalog: catalog ?? null, schema: schema ?? null, parameters };
+    const query = await this.queries.submit(user, submission, client);
     void reply.header('Location', `/api/queries/${query.id}`);
     return toQueryResponse(query);
   }
@@ -109,8 +109,8 @@ export class QueriesController {
     @Query() { limit, after }: ListQueriesDto,
     @CurrentUser() user: AuthenticatedUser,
   ): Promise<QueryListResponse> {
-    const from = after === undefined ? null : readQueryCursor(after);
-    return mapPage(await this.queries.list(user, from, limit), toQueryResponse);
+    const cursor = after === undefined ? null : readQueryCursor(after);
+    return mapPage(await this.queries.list(user, cursor, limit), toQueryResponse);
   }
 
   @OpenToTokens('queries')
@@ -141,47 +141,48 @@ export class QueriesController {
     'engine_unavailable',
   )
   @Get(':id/rows')
-  @ApiOkResponse({ content: ROWS })
+  @ApiOkResponse({ content: ROWS_CONTENT })
   async rows(
     @Param('id') id: string,
-    @Query() { limit, after, format: asked }: RowsDto,
+    @Query() { limit, after, format: requestedFormat }: RowsDto,
     @Headers('accept') accept: string | undefined,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentClient() { gone }: Client,
+    @CurrentClient() { signal }: Client,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const from = after === undefined ? 0 : (keyOfCursor(after) ?? 0);
+    const firstRow = after === undefined ? 0 : (keyOfCursor(after) ?? 0);
     void reply.header('Vary', 'Accept');
-    const format = asked ?? chooseFormat(accept);
+    const format = requestedFormat ?? chooseFormat(accept);
     const isStream = format !== 'json';
-    const all = (place: number): Promise<RowsResult> => this.queries.rows(user, id, place, isStream ? Infinity : limit);
-    const { first, rest } = isStream
-      ? await this.firstPage(all, from, gone)
-      : { first: pageOf(await all(from)), rest: 'none' as const };
-    const stream = this.streams.begin(first, user, id, rest);
-    this.streams.follow(stream, reply.raw);
-    const together = !isStream ? WHOLE_PAGE : first.length > 0 ? 2 : 1;
-    const bytes = stream.bytes(format, together);
-    const beginning = await beginningOf(bytes, together);
-    void reply.type(MEDIA_TYPES[format]);
-    if (asked !== undefined) void reply.header('Content-Disposition', 'attachment; filename="results.csv"');
-    await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(joined(beginning.bytes, bytes)));
+    const rowsFrom = (startRow: number): Promise<RowsResult> =>
+      this.queries.rows(user, id, startRow, isStream ? Infinity : limit);
+    const { page, mode } = isStream
+      ? await this.firstPage(rowsFrom, firstRow, signal)
+      : { page: pageOf(await rowsFrom(firstRow)), mode: 'none' as const };
+    const stream = this.streams.begin(page, user, id, mode);
+    this.streams.endWithResponse(stream, reply.raw);
+    const maxPartsAtOnce = !isStream ? MAX_PARTS_AT_ONCE : page.length > 0 ? 2 : 1;
+    const bytes = stream.bytes(format, maxPartsAtOnce);
+    const beginning = await beginningOf(bytes, maxPartsAtOnce);
+    void reply.type(MEDIA_TYPE_BY_FORMAT[format]);
+    if (requestedFormat !== undefined) void reply.header('Content-Disposition', 'attachment; filename="results.csv"');
+    await reply.send(beginning.isWhole ? beginning.bytes : Readable.from(prepend(beginning.bytes, bytes)));
   }
 
-  /** The first page with known columns. A stream begins with the columns, so failures before are answered with a status. */
+  /** Waits for the first page with known columns, before the stream begins, so that a failure can still be answered with an HTTP status. */
   private async firstPage(
-    all: (place: number) => Promise<RowsResult>,
-    from: number,
-    gone: AbortSignal,
-  ): Promise<{ first: RowsPage; rest: 'follows' | 'is-late' }> {
-    for (let rest: 'follows' | 'is-late' = 'follows'; ; rest = 'is-late') {
-      const first = pageOf(await all(from));
-      if (first.columns.length > 0 || first.next === null || gone.aborted) return { first, rest };
+    rowsFrom: (startRow: number) => Promise<RowsResult>,
+    firstRow: number,
+    readerGone: AbortSignal,
+  ): Promise<{ page: RowsPage; mode: 'follows' | 'is-late' }> {
+    for (let mode: 'follows' | 'is-late' = 'follows'; ; mode = 'is-late') {
+      const page = pageOf(await rowsFrom(firstRow));
+      if (page.columns.length > 0 || page.next === null || readerGone.aborted) return { page, mode };
     }
   }
 }
 
-/** Makes the first parts of an answer before any is sent, so that their failures are answered with a status. */
+/** Makes the first parts of an answer before any part is sent, so that a failure meanwhile can still be answered with an HTTP status. */
 async function beginningOf(bytes: AsyncIterator<Buffer>, count: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const parts: Buffer[] = [];
   while (parts.length < count) {
@@ -192,9 +193,9 @@ async function beginningOf(bytes: AsyncIterator<Buffer>, count: number): Promise
   return { bytes: Buffer.concat(parts), isWhole: false };
 }
 
-async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  yield first;
-  yield* rest;
+async function* prepend(beginning: Buffer, remainder: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  yield beginning;
+  yield* remainder;
 }
 
 function pageOf(result: RowsResult): RowsPage {
@@ -204,7 +205,7 @@ function pageOf(result: RowsResult): RowsPage {
     case 'not-found':
       throw new Refused('not_found');
     case 'unknown-place':
-      throw new Refused('validation_failed', { errors: [{ field: 'after', message: NOT_OURS }] });
+      throw new Refused('validation_failed', { errors: [{ field: 'after', message: INVALID_CURSOR }] });
     case 'gone':
       throw new Refused('page_gone', { detail: 'Only the newest page can be asked for again.' });
     case 'ended':
@@ -213,8 +214,8 @@ function pageOf(result: RowsResult): RowsPage {
 }
 
 /**
- * The engine's former public route, which answers 405 for every method. AllowedMethods does so before the body is read, so that SQL as
- * text/plain does not get 415.
+ * The engine's former public route, which answers 405 for every method. AllowedMethods sends the 405 before the body is read, because
+ * reading SQL as text/plain would end with 415.
  */
 @Public()
 @ApiExcludeController()

@@ -4,14 +4,14 @@ import { Refused } from '../kernel/errors.js';
 import { resourceNameProblem } from '../kernel/name.js';
 import { keyOfCursor } from '../kernel/page.js';
 import { INTEGER, MOMENT, NULLABLE_MOMENT, NULLABLE_TEXT, PageResponse } from '../platform/http/api-fields.js';
-import { Limit, LIMITS, NOT_OURS, PageLimit } from '../platform/http/page.dto.js';
-import { absentOr, FieldRule, TextRule } from '../platform/http/validation.js';
+import { Limit, PAGE_LIMITS, INVALID_CURSOR, PageLimit } from '../platform/http/page.dto.js';
+import { optionalRule, FieldRule, TextRule } from '../platform/http/validation.js';
 import type { ApiValue } from './domain/engine-value.js';
 import { type Query, QUERY_ERROR_CODES, type QueryError, type QueryState, readQueryCursor } from './domain/query.js';
 import { publicColumns } from './domain/row-encoder.js';
 import { type Parameter, parametersProblem, sqlProblem } from './domain/sql-literal.js';
 
-const NAME = {
+const NAME_SCHEMA = {
   type: String,
   minLength: 1,
   maxLength: 128,
@@ -28,12 +28,12 @@ export class SubmitQueryDto {
   @TextRule(sqlProblem)
   sql!: string;
 
-  @ApiPropertyOptional(NAME)
+  @ApiPropertyOptional(NAME_SCHEMA)
   @IsOptional()
   @TextRule(resourceNameProblem)
   catalog?: string | null;
 
-  @ApiPropertyOptional(NAME)
+  @ApiPropertyOptional(NAME_SCHEMA)
   @IsOptional()
   @TextRule(resourceNameProblem)
   @FieldRule((_, { catalog }: SubmitQueryDto) => (typeof catalog === 'string' ? null : 'needs a catalog beside it'))
@@ -46,16 +46,15 @@ export class SubmitQueryDto {
     },
     maxItems: 1000,
     description:
-      'For the question marks, in their order; arrays hold such values again. Decimals, and whole numbers from 2^53, as strings, with a CAST: ' +
-      'as a number, one from 2^53 to below 10^38 is refused, 1e20 too, because it may have been rounded. From 10^38 on it is a double.',
+      'Values for the question marks, in their order. Send decimals, and whole numbers from 2^53, as strings, with a CAST in the SQL: ' +
+      'a whole number from 2^53 to below 10^38, such as 1e20, is refused, because it may have been rounded. From 10^38 on it is a double.',
   })
-  @FieldRule(absentOr(parametersProblem))
+  @FieldRule(optionalRule(parametersProblem))
   parameters: Parameter[] = [];
 }
 
-/** The problem of a cursor that is not from an earlier page. */
-const cursorProblem = (read: (text: string) => unknown): ((after: unknown) => string | null) =>
-  absentOr((after) => (typeof after === 'string' && read(after) !== null ? null : NOT_OURS));
+const cursorProblem = (readCursor: (text: string) => unknown): ((after: unknown) => string | null) =>
+  optionalRule((after) => (typeof after === 'string' && readCursor(after) !== null ? null : INVALID_CURSOR));
 
 export class ListQueriesDto extends PageLimit {
   @ApiPropertyOptional({ description: 'The `next` of the page before.' })
@@ -64,8 +63,8 @@ export class ListQueriesDto extends PageLimit {
 }
 
 export class RowsDto {
-  @Limit(LIMITS.rows)
-  limit = LIMITS.rows.fallback;
+  @Limit(PAGE_LIMITS.rows)
+  limit = PAGE_LIMITS.rows.defaultLimit;
 
   @ApiPropertyOptional({ description: 'The `next` of a page; only the newest page can be asked for once more.' })
   @FieldRule(cursorProblem(keyOfCursor))
@@ -73,7 +72,7 @@ export class RowsDto {
 
   @ApiPropertyOptional({
     enum: ['csv'],
-    description: 'For links, which have no Accept header of their own: a download.',
+    description: '`csv`: a download, for links, which cannot send an Accept header.',
   })
   @IsOptional()
   @IsIn(['csv'], { message: 'must be csv' })
@@ -83,7 +82,7 @@ export class RowsDto {
 @ApiSchema({ name: 'QueryColumn' })
 export class ColumnResponse {
   @ApiProperty() name!: string;
-  @ApiProperty({ description: 'As the engine writes it, such as row(id bigint, price decimal(12, 2)).' }) type!: string;
+  @ApiProperty({ description: 'The SQL type, such as row(id bigint, price decimal(12, 2)).' }) type!: string;
 }
 
 @ApiSchema({ name: 'QueryError' })
@@ -101,7 +100,9 @@ export class QueryResponse {
   @ApiProperty({ enum: ['queued', 'running', 'finished', 'failed', 'cancelled'] }) state!: QueryState;
   @ApiProperty() sql!: string;
 
-  @ApiProperty({ description: 'Lists carry the first 1,000 characters of a long text, and no columns beyond 4,000.' })
+  @ApiProperty({
+    description: 'Whether `sql` is cut: lists give 1,000 characters of it, and of the columns 4,000 or none.',
+  })
   sql_truncated!: boolean;
 
   @ApiProperty(NULLABLE_TEXT) catalog!: string | null;
@@ -110,8 +111,8 @@ export class QueryResponse {
   @ApiProperty(NULLABLE_MOMENT) started_at!: string | null;
   @ApiProperty(NULLABLE_MOMENT) finished_at!: string | null;
   @ApiProperty({ type: Number, nullable: true, minimum: 0, maximum: 100 }) progress_percent!: number | null;
-  @ApiProperty({ ...INTEGER, description: 'Handed out so far.' }) rows_returned!: number;
-  @ApiProperty({ description: 'QUERY_MAX_ROWS was reached.' }) truncated!: boolean;
+  @ApiProperty({ ...INTEGER, description: 'Rows handed out so far.' }) rows_returned!: number;
+  @ApiProperty({ description: 'Whether QUERY_MAX_ROWS ended the result.' }) truncated!: boolean;
   @ApiProperty({ type: [ColumnResponse], nullable: true }) columns!: ColumnResponse[] | null;
   @ApiProperty(NULLABLE_TEXT) engine_query_id!: string | null;
   @ApiProperty({ type: QueryErrorResponse, nullable: true }) error!: QueryErrorResponse | null;
@@ -122,7 +123,7 @@ export class QueryListResponse extends PageResponse(QueryResponse) {}
 export class RowsResponse {
   @ApiProperty({ type: [ColumnResponse] }) columns!: ColumnResponse[];
   @ApiProperty({ type: 'array', items: { type: 'array', items: {} } }) rows!: readonly (readonly ApiValue[])[];
-  @ApiProperty({ ...NULLABLE_TEXT, description: 'null: that was the last page.' }) next!: string | null;
+  @ApiProperty({ ...NULLABLE_TEXT, description: 'Cursor of the next page; null: the last page.' }) next!: string | null;
 }
 
 export function toQueryResponse(query: Query): QueryResponse {

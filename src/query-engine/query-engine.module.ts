@@ -27,7 +27,7 @@ import { TrinoStatementClient } from './trino-statement-client.js';
 /** The WebAssembly program that build.js compiles from `row-loop/`. */
 const ROW_LOOP = new URL('../../dist/row-loop.wasm', import.meta.url);
 
-/** Global, because it implements ports of `grants` (EngineCatalog, EngineNames), which comes earlier in the order. */
+/** Global, because it implements ports of `grants` (EngineCatalog, EngineNames), which comes earlier in the order of the modules. */
 @Global()
 @Module({
   controllers: [QueriesController, RetiredRouteController],
@@ -60,24 +60,24 @@ const ROW_LOOP = new URL('../../dist/row-loop.wasm', import.meta.url);
 export class QueryEngineModule {}
 
 /** The constructor parameters of a class after the first one. */
-type OtherParameters<C extends new (...given: never[]) => object> =
+type OtherParameters<C extends new (...parameters: never[]) => object> =
   ConstructorParameters<C> extends [unknown, ...infer Rest] ? Rest : never;
 
 function serviceTokens(
   { engine }: Settings,
-  registry: Registry,
+  metricsRegistry: Registry,
   ...[timers, random, clock, log]: OtherParameters<typeof OAuthServiceTokenSource>
 ): ServiceTokenSource {
   if (engine.jwt === null) return NO_SERVICE_TOKENS;
-  return new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, new ServiceTokenMetrics(registry));
+  return new OAuthServiceTokenSource(engine.jwt, timers, random, clock, log, new ServiceTokenMetrics(metricsRegistry));
 }
 
 function statementClient(
   { engine, queries }: Settings,
-  ...parts: OtherParameters<typeof TrinoStatementClient>
+  ...parameters: OtherParameters<typeof TrinoStatementClient>
 ): TrinoStatementClient {
-  // Placeholder without a configured engine, when no request is sent. The name never resolves (RFC 6761).
+  // Without a configured engine no request is sent; the placeholder never resolves (RFC 6761).
   const origin = engine.origin ?? 'http://engine.invalid';
-  const direct = { origin, path: '', headers: {}, password: null };
-  return new TrinoStatementClient({ ...engine, ...direct, largestPage: queries.maxPageBytes }, ...parts);
+  const address = { ...engine, origin, path: '', headers: {}, password: null, maxPageBytes: queries.maxPageBytes };
+  return new TrinoStatementClient(address, ...parameters);
 }

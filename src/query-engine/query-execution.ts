@@ -10,7 +10,7 @@ import { EngineFault, type EngineFaultKind } from './domain/engine-error.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
 import {
   type Action,
-  changesBy,
+  changesOfPage,
   EXECUTION_TIMEOUTS,
   type ExecutionState,
   judgePage,
@@ -28,7 +28,7 @@ import {
   type RowsResult,
   uncountedPage,
 } from './domain/held-page.js';
-import { type Ending, endingByCode, endingByFault, tooManyQueries } from './domain/query.js';
+import { type Ending, endingWithCode, endingForFault, tooManyQueries } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
 import type { QueryMetrics } from './query.metrics.js';
 import type { QueryStore } from './query.store.js';
@@ -43,45 +43,43 @@ export interface ExecutionResources {
   log: Log;
   metrics: QueryMetrics;
   budget: ByteBudget;
-  /** Id of this replica. */
   replica: string;
   /** The most rows of a query; 0: no limit. */
   maxRows: number;
 }
 
-/** Pages already hold QUERY_MAX_HELD_BYTES. The page is fetched again at the next tick. */
+/** Thrown when a new page and the pages in memory exceed QUERY_MAX_HELD_BYTES. The page is fetched again at the next tick. */
 class BudgetExhausted extends NamedError {}
-/** The reader of the previous page holds the user's share: this page is fetched once that reader asks for it. */
+/** Thrown when a new page exceeds the user's share of memory while the previous page is being read. The new page is fetched again once that reading has ended. */
 class ShareBeingRead extends NamedError {}
 
-const RELEASED = new NamedError('the query is not executed here any more');
+const RELEASED_ERROR = new NamedError('the query is not executed here any more');
 
 /**
  * Executes one query. Fetches pages until one has rows, holds that page, and fetches the next one after it has been read. Stores the state
- * before it asks the engine for the next page, so that another replica can take over at any time. No method waits for another query, and
- * no reader keeps the query from ending.
+ * before it asks the engine for the next page, so that another replica can take over at any time. No method waits for another query.
+ * The query ends in time even if its reader is slow.
  */
 @Opaque
 export class QueryExecution {
   private readonly session: EngineSession;
   private readonly span: Span;
-  private readonly released = new AbortController();
-  /** When this replica stopped executing the query, by Timers; null: it still executes it. */
+  private readonly releaseController = new AbortController();
+  /** The time, on the clock of Timers, at which this replica stopped executing the query; null while it executes the query. */
   releasedAt: number | null = null;
-  /** How this replica ended the query; null: it has not. The last page of a finished query can still be requested again. */
+  /** How this replica ended the query. Null: this replica has not ended the query. */
   ending: Ending | null = null;
-  /** The page with unread rows; null: none is in memory. */
-  private current: HeldPage | null = null;
+  /** The page that waits for a reader, if it is in memory; else null. */
+  private currentPage: HeldPage | null = null;
   /** The page before the current one, kept until newer rows are handed out. */
-  private previous: HeldPage | null = null;
+  private previousPage: HeldPage | null = null;
   /** Serves readers one after the other, each for at most the time that a request for rows waits. */
   private readonly readInTurn = serialRunner();
   /** Whether a request waits for rows that were not handed out before. */
-  private isAwaited = false;
+  private isReaderWaiting = false;
   private readonly saveInTurn = serialRunner();
-  /** Number of changes of the state so far, and of stored ones. */
-  private changes = 0;
-  private saved = 0;
+  private changeCount = 0;
+  private savedChangeCount = 0;
   private hasSavedColumns: boolean;
   private keptAliveAt: number;
 
@@ -103,14 +101,14 @@ export class QueryExecution {
 
   /**
    * Stores the query with the answer to its POST; further pages are fetched in the background.
-   * @returns whether it runs; false: it has ended at once
-   * @throws EngineFault; Refused `too_many_queries`: the user has `mostRunning` running queries already
+   * @returns whether the query runs; false: the answer was its last page
+   * @throws EngineFault; Refused `too_many_queries`: the user has `maxRunning` running queries already
    */
-  async begin(query: NewQuery, page: StatementPage, mostRunning: number): Promise<boolean> {
+  async begin(query: NewQuery, page: StatementPage, maxRunning: number): Promise<boolean> {
     const { store, replica, budget } = this.resources;
     const ending = this.acceptPage(page, null, budget.reserve(this.state.runAs));
-    if (!(await store.add(query, this.state, replica, mostRunning))) throw tooManyQueries(mostRunning);
-    this.saved = this.changes;
+    if (!(await store.add(query, this.state, replica, maxRunning))) throw tooManyQueries(maxRunning);
+    this.savedChangeCount = this.changeCount;
     this.hasSavedColumns = this.state.columns !== null;
     if (ending !== null) await this.end(ending, false);
     if (this.isReleased()) return false;
@@ -119,8 +117,8 @@ export class QueryExecution {
   }
 
   /**
-   * Fetches the waiting page if it is not in memory, or else pages until one has rows or the query ends. Faults of the engine end the query;
-   * other failures, such as an unreachable database, are retried at the next tick. Never rejects.
+   * Fetches the page that waits for a reader, if it is not in memory. If none waits, fetches pages until one has rows or the query ends. Faults of the engine
+   * end the query; other failures, such as an unreachable database, are retried at the next tick. Never rejects.
    */
   readonly resume = singleFlight(async () => {
     try {
@@ -133,36 +131,39 @@ export class QueryExecution {
     }
   });
 
-  /** The rows beginning with row `from`, or an empty page with the same cursor if none come in time. Null: another replica executes or ended the query. */
-  rows(from: number, limit: number): Promise<RowsResult | null> {
-    return this.readInTurn(() => this.read(from, limit));
+  /**
+   * The rows beginning with row `startRow`, or an empty page with the same cursor if none come in time. Null: another replica executes or ended
+   * the query.
+   */
+  rows(startRow: number, limit: number): Promise<RowsResult | null> {
+    return this.readInTurn(() => this.readRows(startRow, limit));
   }
 
   /**
    * Does what is due: ends the query, keeps it alive on the engine, or resumes it after a failure. Can be called while an earlier tick is
-   * still in progress. Resolves when the work that it began is done.
+   * still in progress. Resolves when the work of this tick is done.
    */
   async tick(): Promise<void> {
     if (this.isReleased()) return;
     const action = this.dueAction();
-    if (action === 'expire') await this.end(endingByCode('query_timeout'));
-    else if (action === 'abandon') await this.end(endingByCode('query_abandoned'));
-    else if (action === 'resume' && this.previous?.isBeingRead !== true) void this.resume();
+    if (action === 'expire') await this.end(endingWithCode('query_timeout'));
+    else if (action === 'abandon') await this.end(endingWithCode('query_abandoned'));
+    else if (action === 'resume' && this.previousPage?.isBeingRead !== true) void this.resume();
     else {
       await (action === 'fetch-next' ? this.fetchAfterRead() : this.save());
       await this.keepAlive();
     }
   }
 
-  /** Ends the query in the store, and on the engine if it still runs there. @returns false: another replica executes or ended it. */
+  /** Ends the query in the store, and on the engine if it still runs there. @returns false: this replica no longer executes the query */
   async end(ending: Ending, runsOnEngine = this.state.nextPath !== null): Promise<boolean> {
     if (this.isReleased()) return false;
     const { store, clock, replica, metrics, client } = this.resources;
-    const isOurs = await store.end(replica, ending, clock.now(), this.stateToStore());
-    if (isOurs) this.span.setAttribute('grantline.state', ending.state);
-    if (isOurs) this.ending = ending;
+    const hasLease = await store.end(replica, ending, clock.now(), this.stateToStore());
+    if (hasLease) this.span.setAttribute('grantline.state', ending.state);
+    if (hasLease) this.ending = ending;
     this.release();
-    if (!isOurs) return false;
+    if (!hasLease) return false;
     metrics.countEnding(ending);
     if (runsOnEngine && this.state.nextPath !== null) await client.cancel(this.state.nextPath, this.session);
     return true;
@@ -173,116 +174,115 @@ export class QueryExecution {
     if (!this.isReleased()) this.span.end();
     this.releasedAt ??= this.resources.timers.now();
     if (this.ending?.state !== 'finished') this.releasePages();
-    this.released.abort(RELEASED);
+    this.releaseController.abort(RELEASED_ERROR);
   }
 
   /** Releases the pages, so that none can be requested again. */
   releasePages(): void {
-    this.current?.release();
-    this.current = null;
-    this.releasePrevious();
+    this.currentPage?.release();
+    this.currentPage = null;
+    this.releasePreviousPage();
   }
 
   private dueAction(): Action {
-    return nextAction({ ...this.state, isAwaited: this.isAwaited }, this.resources.clock.now());
+    return nextAction({ ...this.state, isReaderWaiting: this.isReaderWaiting }, this.resources.clock.now());
   }
 
-  private async read(from: number, limit: number): Promise<RowsResult | null> {
-    const place = judgeFirstRow(from, this.state.newestFrom, this.state.rowsReturned);
-    if (place === 'gone' || place === 'unknown-place') return { kind: place };
-    if (this.isReleased()) return place === 'newest' ? this.newestPage() : this.rowsAfterEnd(from);
-    this.isAwaited = place === 'next';
+  private async readRows(startRow: number, limit: number): Promise<RowsResult | null> {
+    const pageToRead = judgeFirstRow(startRow, this.state.newestPageStart, this.state.rowsReturned);
+    if (pageToRead === 'gone' || pageToRead === 'unknown-place') return { kind: pageToRead };
+    if (this.isReleased()) return pageToRead === 'newest' ? this.newestPage() : this.rowsIfEnded(startRow);
+    this.isReaderWaiting = pageToRead === 'next';
     try {
-      return await this.readPage(from, limit, place);
+      return await this.readPage(startRow, limit, pageToRead);
     } finally {
-      this.isAwaited = false;
+      this.isReaderWaiting = false;
     }
   }
 
-  private async readPage(from: number, limit: number, place: 'next' | 'newest'): Promise<RowsResult | null> {
+  private async readPage(startRow: number, limit: number, pageToRead: 'next' | 'newest'): Promise<RowsResult | null> {
     const { timers } = this.resources;
-    if (this.isNotInMemory()) await timers.waitAtMost(EXECUTION_TIMEOUTS.read, this.resume());
-    if (this.current?.covers(from) === true) return this.handOut(this.current, from, limit);
-    if (!this.isReleased() && !this.isNotInMemory()) {
-      if (place === 'newest') return this.newestPage();
-      this.finishCurrent();
-      if (this.previous?.isBeingRead !== true) this.releasePrevious();
-      await timers.waitAtMost(EXECUTION_TIMEOUTS.read, this.resume());
-      if (this.current !== null) return this.handOut(this.current, from, limit);
+    if (this.lacksWaitingPage()) await timers.waitAtMost(EXECUTION_TIMEOUTS.rowsRequest, this.resume());
+    if (this.currentPage?.coversRow(startRow) === true) return this.handOut(this.currentPage, startRow, limit);
+    if (!this.isReleased() && !this.lacksWaitingPage()) {
+      if (pageToRead === 'newest') return this.newestPage();
+      this.finishCurrentPage();
+      if (this.previousPage?.isBeingRead !== true) this.releasePreviousPage();
+      await timers.waitAtMost(EXECUTION_TIMEOUTS.rowsRequest, this.resume());
+      if (this.currentPage !== null) return this.handOut(this.currentPage, startRow, limit);
     }
-    if (this.isReleased()) return this.rowsAfterEnd(from);
-    return { kind: 'page', page: uncountedPage(this.state.columns ?? [], [], from) };
+    if (this.isReleased()) return this.rowsIfEnded(startRow);
+    return { kind: 'page', page: uncountedPage(this.state.columns ?? [], [], startRow) };
   }
 
-  private rowsAfterEnd(from: number): RowsResult | null {
-    return this.ending && rowsOfEndedQuery(this.ending, this.state, from);
+  private rowsIfEnded(startRow: number): RowsResult | null {
+    return this.ending && rowsOfEndedQuery(this.ending, this.state, startRow);
   }
 
-  /** The page that was handed out last, with the same rows, even if the engine has advanced since. */
+  /** Repeats the answer that was handed out last, with the same rows, even if further pages have been fetched since. */
   private newestPage(): RowsResult | null {
-    const { newestFrom: from, rowsReturned: to } = this.state;
-    const held = [this.current, this.previous].find((page) => page?.covers(from) === true) ?? null;
-    if (held === null) return this.isReleased() ? this.rowsAfterEnd(from) : { kind: 'gone' };
-    return { kind: 'page', page: this.rowsOf(held, { from, to, next: this.isReleased() ? null : to }) };
+    const { newestPageStart: startRow, rowsReturned: endRow } = this.state;
+    const heldPage = [this.currentPage, this.previousPage].find((page) => page?.coversRow(startRow) === true) ?? null;
+    if (heldPage === null) return this.isReleased() ? this.rowsIfEnded(startRow) : { kind: 'gone' };
+    return { kind: 'page', page: this.rowsOf(heldPage, { startRow, endRow, next: this.isReleased() ? null : endRow }) };
   }
 
-  private async handOut(held: HeldPage, from: number, limit: number): Promise<RowsResult | null> {
+  private async handOut(heldPage: HeldPage, startRow: number, limit: number): Promise<RowsResult | null> {
     const { maxRows, clock, metrics } = this.resources;
-    const { to, reached } = held.endOf(from, limit, maxRows);
-    const isLast = reached === 'max-rows' || (reached === 'end-of-page' && this.state.nextPath === null);
-    const page = this.rowsOf(held, { from, to, next: isLast ? null : to });
-    const delivered = Math.max(0, to - this.state.rowsReturned); // a repeated page does not count again
-    // A stream never repeats a page, because it ends its query if it breaks off. So the next page can be fetched meanwhile.
-    const isPrefetched = limit === Infinity && !isLast;
-    this.changeState({ newestFrom: from, rowsReturned: to, waitingSince: clock.now() });
-    if (isPrefetched) this.finishCurrent();
-    const ending: Ending = { state: 'finished', truncated: reached === 'max-rows', updateCount: null };
-    const isOurs = await (isLast ? this.end(ending) : this.save()).catch((error: unknown) => {
+    const { toRow: endRow, reason } = heldPage.endFrom(startRow, limit, maxRows);
+    const isLast = reason === 'max-rows' || (reason === 'end-of-page' && this.state.nextPath === null);
+    const page = this.rowsOf(heldPage, { startRow, endRow, next: isLast ? null : endRow });
+    const newRowCount = Math.max(0, endRow - this.state.rowsReturned); // a repeated page does not count again
+    // A stream (a reader without a limit) never requests a page again, because a broken stream ends its query. So the next page can be fetched now.
+    const mayPrefetch = limit === Infinity && !isLast;
+    this.changeState({ newestPageStart: startRow, rowsReturned: endRow, waitingSince: clock.now() });
+    if (mayPrefetch) this.finishCurrentPage();
+    const ending: Ending = { state: 'finished', truncated: reason === 'max-rows', updateCount: null };
+    const hasLease = await (isLast ? this.end(ending) : this.save()).catch((error: unknown) => {
       page.release();
       throw error;
     });
-    if (!isOurs) {
+    if (!hasLease) {
       page.release();
       this.release();
       return null;
     }
-    metrics.countRows(delivered);
-    if (isPrefetched) void this.resume();
-    else this.releasePrevious();
+    metrics.countRows(newRowCount);
+    if (mayPrefetch) void this.resume();
+    else this.releasePreviousPage();
     return { kind: 'page', page };
   }
 
-  private rowsOf(held: HeldPage, range: RowRange): RowsPage {
-    return held.read(range, this.state.columns ?? [], () => void this.endByFault('protocol'));
+  private rowsOf(heldPage: HeldPage, range: RowRange): RowsPage {
+    return heldPage.rowsForReader(range, this.state.columns ?? [], () => void this.endByFault('protocol'));
   }
 
-  /** Whether the waiting page is not in this replica's memory, because another replica fetched it. */
-  private isNotInMemory(): boolean {
-    return this.current === null && this.state.waitingSince !== null;
+  /** Whether a page waits for a reader, but is not in this replica's memory, because another replica fetched it. */
+  private lacksWaitingPage(): boolean {
+    return this.currentPage === null && this.state.waitingSince !== null;
   }
 
   private async fetchPages(): Promise<void> {
-    for (let fetched: string | null = null; ;) {
-      while (this.changes !== this.saved && !this.isReleased()) if (!(await this.save())) this.release();
-      const { waitingSince, nextPath, pagePath, pageStart } = this.state;
-      const isAgain = this.isNotInMemory();
-      if (this.isReleased() || (waitingSince !== null && !isAgain)) return;
-      const path = isAgain ? pagePath : nextPath;
+    for (let fetchedPath: string | null = null; ;) {
+      while (this.changeCount !== this.savedChangeCount && !this.isReleased()) if (!(await this.save())) this.release();
+      const { waitingSince, nextPath, waitingPagePath, waitingPageStart } = this.state;
+      const isRefetch = this.lacksWaitingPage();
+      if (this.isReleased() || (waitingSince !== null && !isRefetch)) return;
+      const path = isRefetch ? waitingPagePath : nextPath;
       if (path === null) {
-        await this.end(endingByCode('query_lost'));
+        await this.end(endingWithCode('query_lost'));
         return;
       }
-      if (path === fetched) await this.resources.timers.wait(100, this.released.signal); // the page's next path was its own
-      fetched = path;
+      if (path === fetchedPath) await this.resources.timers.wait(100, this.releaseController.signal); // the engine repeats the path
+      fetchedPath = path;
       const { page, reservation } = await this.fetchPage(path);
-      if (isAgain) {
-        this.keepPage(page, reservation, pageStart);
-        return;
-      }
+      if (isRefetch) this.keepPage(page, reservation, waitingPageStart);
+      if (isRefetch) return;
       const ending = this.acceptPage(page, path, reservation);
       if (ending !== null) await this.end(ending, false);
-      // If a reader waits for the page, the state is stored when its rows are handed out.
-      if (ending !== null || (this.current !== null && this.isAwaited)) return;
+      // If there is a reader, this loop need not save the state: handing out the page saves it.
+      const hasReader = this.isReaderWaiting || this.previousPage?.isBeingRead === true;
+      if (ending !== null || (this.currentPage !== null && hasReader)) return;
     }
   }
 
@@ -292,14 +292,15 @@ export class QueryExecution {
     const { runAs, deadlineAt, rowsReturned } = this.state;
     const reservation = budget.reserve(runAs);
     const onBytes = (bytes: number): void => {
-      const claim = reservation.raiseTo(bytes);
-      if (claim === 'full') throw new BudgetExhausted('QUERY_MAX_HELD_BYTES are held');
-      if (claim === 'share' && this.previous?.isBeingRead === true) throw new ShareBeingRead('a share is being read');
-      if (claim === 'share') throw new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES');
+      const outcome = reservation.raiseTo(bytes);
+      if (outcome === 'full') throw new BudgetExhausted('QUERY_MAX_HELD_BYTES are held');
+      if (outcome === 'share' && this.previousPage?.isBeingRead === true)
+        throw new ShareBeingRead('a share is being read');
+      if (outcome === 'share') throw new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES');
     };
     try {
       const deadline = timers.now() + deadlineAt.getTime() - clock.now().getTime();
-      const limits = { deadline, rowsHandedOut: rowsReturned > 0, signal: this.released.signal, onBytes };
+      const limits = { deadline, rowsHandedOut: rowsReturned > 0, signal: this.releaseController.signal, onBytes };
       const { page } = await client.advance(path, this.session, limits);
       return { page, reservation };
     } catch (error) {
@@ -310,51 +311,50 @@ export class QueryExecution {
     }
   }
 
-  /** @param path the page's path; null: the answer to the POST. @returns the query's ending, if the page ends it. @throws EngineFault */
+  /** Accepts a page. @param path the page's path; null: the page answers the POST. @returns how the page ends the query; null: it continues. @throws EngineFault */
   private acceptPage(page: StatementPage, path: string | null, reservation: Reservation): Ending | null {
     const verdict = judgePage(page);
     if (verdict.kind === 'hold') this.keepPage(page, reservation, this.state.rowsReturned);
     else reservation.release();
-    this.changeState(changesBy(verdict, page, path, this.state, this.resources.clock.now()));
+    this.changeState(changesOfPage(verdict, page, path, this.state, this.resources.clock.now()));
     return verdict.kind === 'end' ? verdict.ending : null;
   }
 
-  private keepPage({ rows }: StatementPage, reservation: Reservation, start: number): void {
+  private keepPage({ rows }: StatementPage, reservation: Reservation, startRow: number): void {
     if (this.isReleased()) reservation.release();
-    else this.current = new HeldPage(start, rows, reservation, this.resources.budget);
+    else this.currentPage = new HeldPage(startRow, rows, reservation, this.resources.budget);
   }
 
-  /** Called when the current page has been read to its end, so that the next one can be fetched. */
-  private finishCurrent(): void {
-    if (this.current === null) return;
-    this.releasePrevious();
-    this.previous = this.current;
-    this.current = null;
-    this.changeState({ waitingSince: null, pagePath: null });
+  /** Makes the current page the previous one, after it has been read to its end, so that the next one can be fetched. */
+  private finishCurrentPage(): void {
+    if (this.currentPage === null) return;
+    this.releasePreviousPage();
+    this.previousPage = this.currentPage;
+    this.currentPage = null;
+    this.changeState({ waitingSince: null, waitingPagePath: null });
   }
 
-  /** Releases the previous page, which cannot be requested again. Its readers keep it until they release it. */
-  private releasePrevious(): void {
-    this.previous?.release();
-    this.previous = null;
+  /** Releases the previous page, so that it can no longer be requested. A request that is still reading it keeps its rows until the end. */
+  private releasePreviousPage(): void {
+    this.previousPage?.release();
+    this.previousPage = null;
   }
 
-  /** Fetches the next page if the current one was read to its end a while ago, so that a query ends even if its reader stops there. */
+  /** Fetches the next page if the current one was read to its end a while ago, so that a query ends even if its reader does not return. */
   private readonly fetchAfterRead = singleFlight(async () => {
     await this.resume();
-    // Readers that came meanwhile are served first. They may have read further pages.
+    // `readInTurn` serves earlier requests for rows first. They may have read further, so `fetch-next` may no longer be due.
     await this.readInTurn(() => {
       const isDue = !this.isReleased() && this.dueAction() === 'fetch-next';
-      if (isDue && this.current?.end === this.state.rowsReturned) this.finishCurrent();
+      if (isDue && this.currentPage?.endRow === this.state.rowsReturned) this.finishCurrentPage();
       return Promise.resolve();
     });
     void this.resume();
   });
 
-  /** Sends a keep-alive request for the waiting page, or the next one, if the last request was a while ago. */
   private async keepAlive(): Promise<void> {
     const { timers, client } = this.resources;
-    const path = this.state.pagePath ?? this.state.nextPath;
+    const path = this.state.waitingPagePath ?? this.state.nextPath;
     if (path === null || timers.now() - this.keptAliveAt < EXECUTION_TIMEOUTS.keepAlive) return;
     this.keptAliveAt = timers.now();
     await client.keepAlive(path, this.session);
@@ -362,19 +362,19 @@ export class QueryExecution {
 
   private changeState(changes: Partial<ExecutionState>): void {
     Object.assign(this.state, changes);
-    this.changes += 1;
+    this.changeCount += 1;
   }
 
   /** Stores the state if it has changed, one statement at a time. @returns false: another replica executes the query, or it has ended. */
   private save(): Promise<boolean> {
     return this.saveInTurn(async () => {
-      const { changes, state, resources } = this;
-      if (changes === this.saved) return true;
+      const { changeCount, state, resources } = this;
+      if (changeCount === this.savedChangeCount) return true;
       const hasColumns = state.columns !== null;
-      const isOurs = await resources.store.save(resources.replica, this.stateToStore());
-      if (isOurs) this.saved = changes;
+      const hasLease = await resources.store.save(resources.replica, this.stateToStore());
+      if (hasLease) this.savedChangeCount = changeCount;
       this.hasSavedColumns ||= hasColumns;
-      return isOurs;
+      return hasLease;
     });
   }
 
@@ -384,7 +384,7 @@ export class QueryExecution {
   }
 
   private async endByFault(kind: EngineFaultKind): Promise<void> {
-    await this.end(endingByFault(kind)).catch((error: unknown) => {
+    await this.end(endingForFault(kind)).catch((error: unknown) => {
       this.warn("a query's end could not be stored; it will be tried again", error);
     });
   }

@@ -8,21 +8,21 @@ import { cursorOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
-import { errorOfCode } from './domain/query.js';
+import { errorWithCode } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { RowLoop, type RowsFormat } from './domain/row-loop.js';
 import { publicColumns } from './domain/row-encoder.js';
 import { queryProblem, type QueryErrorResponse, toQueryErrorResponse } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
 
-/** Milliseconds within which readers can take the last pieces when the service stops. */
-const LAST_PIECES = 3_000;
+/** Milliseconds that readers have for the last pieces when the service stops. */
+const DRAIN_TIME = 3_000;
 
 /** Tracks open streams of rows until they are closed, and ends all when the service stops. */
 @Injectable()
 export class RowStreams {
-  private readonly open = new Map<Writable, Promise<void>>();
-  private lastTurn: Promise<unknown> = Promise.resolve();
+  private readonly openResponses = new Map<Writable, Promise<void>>();
+  private nextSlot: Promise<unknown> = Promise.resolve();
   private isStopping = false;
 
   constructor(
@@ -33,19 +33,19 @@ export class RowStreams {
   ) {}
 
   /**
-   * An answer that begins with a page of a user's query.
-   * @param rest `none`: only this page. `follows`: a stream of all pages. `is-late`: the same, and the first page took longer than one may
+   * Begins an answer with a page of a user's query.
+   * @param rest `none`: only this page. `follows`: all pages. `is-late`: all pages, of which the first took longer than a request may wait
    */
-  begin(first: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
+  begin(page: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
     const source = rest === 'none' ? null : this.sourceOf(user, id);
-    return new RowStream(first, source, this.loop, () => this.untilTurn(), rest === 'is-late');
+    return new RowStream(page, source, this.loop, () => this.waitForSlot(), rest === 'is-late');
   }
 
   /** Resolves when the next piece of rows may be made. Pieces are made one after the other, with other requests in between. */
-  private untilTurn(): Promise<unknown> {
-    const turn = this.lastTurn;
-    this.lastTurn = turn.then(() => setImmediate());
-    return turn;
+  private waitForSlot(): Promise<unknown> {
+    const slot = this.nextSlot;
+    this.nextSlot = slot.then(() => setImmediate());
+    return slot;
   }
 
   /** The source of a stream's further pages, which checks the user's session as they are read. */
@@ -55,148 +55,148 @@ export class RowStreams {
         if (this.isStopping) return 'stopping';
         return (await user.isStillAdmitted()) ? null : 'session-ended';
       },
-      more: (from) => this.queries.rows(user, id, from, Infinity),
+      rowsFrom: (startRow) => this.queries.rows(user, id, startRow, Infinity),
       abandon: () => this.queries.cancel(user, id, 'query_abandoned'),
     };
   }
 
-  /** Releases the stream's memory when the response is closed, and ends its query if it was not read to its end. */
-  follow(stream: RowStream, response: Writable): void {
-    const closed = new Promise<void>((resolve) => {
+  /** Releases the stream's memory when the response is closed. Also ends the stream's query if not all rows were sent. */
+  endWithResponse(stream: RowStream, response: Writable): void {
+    const responseClosed = new Promise<void>((resolve) => {
       if (response.closed) resolve();
       else response.once('close', resolve);
     });
-    const ended = closed
+    const streamClosed = responseClosed
       .then(() => stream.close())
       .catch((error: unknown) => {
         this.log.warn('abandoned query could not be cancelled', {
           reason: error instanceof Error ? error.message : 'unknown',
         });
       })
-      .finally(() => this.open.delete(response));
-    this.open.set(response, ended);
+      .finally(() => this.openResponses.delete(response));
+    this.openResponses.set(response, streamClosed);
   }
 
-  /** Ends every stream: with an error if its reader still reads, otherwise by breaking it off. */
+  /** Ends all streams. After `isStopping` is set, a stream that is still read ends itself. After DRAIN_TIME the remaining connections are closed. */
   async stop(): Promise<void> {
     this.isStopping = true;
-    const all = (): Promise<unknown> => Promise.all(this.open.values());
-    await this.timers.waitAtMost(LAST_PIECES, all());
-    for (const response of this.open.keys()) response.destroy();
-    await all();
+    const waitForAll = (): Promise<unknown> => Promise.all(this.openResponses.values());
+    await this.timers.waitAtMost(DRAIN_TIME, waitForAll());
+    for (const response of this.openResponses.keys()) response.destroy();
+    await waitForAll();
   }
 }
 
-/** Why a stream ends before its query does. */
-type StreamStop = 'session-ended' | 'stopping';
+/** Why the service ends a stream before all rows are sent. */
+type StopReason = 'session-ended' | 'stopping';
 
-/** Source of a stream's further pages. */
 interface StreamSource {
-  /** Called for each further mebibyte and each page except the first, which the request's admission covers. Null: the stream may continue. */
-  stopReason(): Promise<StreamStop | null>;
-  more(from: number): Promise<RowsResult>;
+  /** Why the stream must stop; null: the stream may continue. Called after each mebibyte of rows, and before the rows of each further page. */
+  stopReason(): Promise<StopReason | null>;
+  rowsFrom(startRow: number): Promise<RowsResult>;
   /** Ends the query, because its reader has gone. */
   abandon(): Promise<unknown>;
 }
 
-/** Breaks off the connection of a stream whose format cannot express an error, so that the result does not look complete. */
+/** Thrown to break off a stream whose format cannot express an error, so that the result does not look complete. */
 class TruncatedStream extends NamedError {}
 
-type Stop = Exclude<RowsResult, { kind: 'page' }> | { kind: StreamStop };
-type Part = { kind: 'rows'; bytes: Buffer } | Stop;
+type StreamEnd = Exclude<RowsResult, { kind: 'page' }> | { kind: StopReason };
+type StreamPart = { kind: 'rows'; bytes: Buffer } | StreamEnd;
 
-/** The most pieces in memory: one in the socket and one in the stream. */
+/** The most pieces of an answer in memory: one in the socket and one in the stream. */
 const PIECES_AT_ONCE = 2;
 
 /** Bytes after which a stream checks again whether it may continue. */
-const BYTES_BETWEEN_STOPS = 1_048_576;
+const BYTES_BETWEEN_CHECKS = 1_048_576;
 
 /**
- * One answer with rows, made as its reader takes it, with one piece in memory besides the held page. A stream that ends before its query
- * ends the query.
+ * One answer with rows, made piece by piece as its reader receives it. The page and at most two pieces are in memory. If the response
+ * is closed before all rows are sent, the query is ended.
  */
 export class RowStream {
   private page: RowsPage;
-  /** Whether nothing is left to abandon: the rows have ended, or another reader continues. */
-  private isOver: boolean;
+  /** Whether `close` leaves the query as it is: all rows were sent, the answer is only one page, or another reader continues. */
+  private isFinished: boolean;
 
   /**
    * @param source null: the answer is one page
-   * @param turn resolves when the next piece may be made
-   * @param isLate the first page came too late for the request's admission, so the session is checked again before the first piece
+   * @param waitForSlot resolves when the next piece may be made
+   * @param isLate whether the first page took so long that the session may have ended; it is checked again before the first piece
    */
   constructor(
-    first: RowsPage,
+    firstPage: RowsPage,
     private readonly source: StreamSource | null,
     private readonly loop: RowLoop,
-    private readonly turn: () => Promise<unknown>,
+    private readonly waitForSlot: () => Promise<unknown>,
     private readonly isLate = false,
   ) {
-    this.page = first;
-    this.isOver = source === null;
+    this.page = firstPage;
+    this.isFinished = source === null;
   }
 
   /**
-   * The answer's bytes.
-   * @param together the number of first parts that the caller collects to send them together
-   * @throws Refused if memory is short, and for broken values. @throws TruncatedStream
+   * The answer's bytes, in parts.
+   * @param partsAtOnce how many of the first parts the caller holds in memory together
+   * @throws Refused if memory is short, or if the engine breaks its protocol; TruncatedStream if the format cannot tell that the query ended early
    */
-  async *bytes(format: RowsFormat, together: number): AsyncGenerator<Buffer, void, undefined> {
-    let kept = 0;
-    let count = 0;
+  async *bytes(format: RowsFormat, partsAtOnce: number): AsyncGenerator<Buffer, void, undefined> {
+    let bufferedBytes = 0;
+    let partCount = 0;
     try {
-      for await (const bytes of FORMATS[format](this.page, this.parts(format))) {
-        count += 1;
-        if (count <= together) kept += bytes.length;
-        const claim = this.page.claim(Math.max(kept, bytes.length * PIECES_AT_ONCE));
-        if (claim !== 'granted')
-          throw new Refused(claim === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: 5 });
+      for await (const bytes of WRITERS[format](this.page, this.parts(format))) {
+        partCount += 1;
+        if (partCount <= partsAtOnce) bufferedBytes += bytes.length;
+        const outcome = this.page.claim(Math.max(bufferedBytes, bytes.length * PIECES_AT_ONCE));
+        if (outcome !== 'granted')
+          throw new Refused(outcome === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: 5 });
         yield bytes;
       }
     } catch (error) {
-      throw error instanceof ProtocolBreach ? queryProblem('failed', errorOfCode('engine_protocol_error')) : error;
+      throw error instanceof ProtocolBreach ? queryProblem('failed', errorWithCode('engine_protocol_error')) : error;
     }
   }
 
-  /** Called when either side has closed the response. */
+  /** Releases the page, and ends an unfinished query. Called when either side has closed the response. */
   async close(): Promise<void> {
     this.page.release();
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.isFinished) return;
+    this.isFinished = true;
     await this.source?.abandon();
   }
 
-  /** The pieces of all pages up to the last one, or up to a stop. */
-  private async *parts(format: RowsFormat): AsyncGenerator<Part, void, undefined> {
+  /** The pieces of all pages. Ends early if the stream must stop. */
+  private async *parts(format: RowsFormat): AsyncGenerator<StreamPart, void, undefined> {
     for (let isAdmitted = !this.isLate; ; isAdmitted = false) {
       const pieces = this.page.pieces(format, this.loop)[Symbol.iterator]();
-      for (let left = isAdmitted ? BYTES_BETWEEN_STOPS : 0; ;) {
-        const isDue = left <= 0;
-        if (isDue) left = BYTES_BETWEEN_STOPS;
-        const asked = isDue ? this.source?.stopReason() : null;
-        const [stop, piece] = await Promise.all([asked, this.turn().then(() => pieces.next())]);
-        if (stop !== undefined && stop !== null) return yield { kind: stop };
-        if (piece.done === true) break;
-        left -= piece.value.length;
-        yield { kind: 'rows', bytes: piece.value };
+      for (let bytesUntilCheck = isAdmitted ? BYTES_BETWEEN_CHECKS : 0; ;) {
+        const isCheckDue = bytesUntilCheck <= 0;
+        if (isCheckDue) bytesUntilCheck = BYTES_BETWEEN_CHECKS;
+        const stopCheck = isCheckDue ? this.source?.stopReason() : null;
+        const [stopReason, nextPiece] = await Promise.all([stopCheck, this.waitForSlot().then(() => pieces.next())]);
+        if (stopReason !== undefined && stopReason !== null) return yield { kind: stopReason };
+        if (nextPiece.done === true) break;
+        bytesUntilCheck -= nextPiece.value.length;
+        yield { kind: 'rows', bytes: nextPiece.value };
       }
       const { next } = this.page;
       if (next === null || this.source === null) break;
       this.page.release(); // the rows are written, and the next page may need the memory
-      const outcome = await this.source.more(next);
-      if (outcome.kind !== 'page') {
-        this.isOver = true;
-        return yield outcome;
+      const rowsResult = await this.source.rowsFrom(next);
+      if (rowsResult.kind !== 'page') {
+        this.isFinished = true;
+        return yield rowsResult;
       }
-      this.page = outcome.page;
+      this.page = rowsResult.page;
+      if (rowsResult.page.next === null && rowsResult.page.length === 0) break; // no rows follow for which to check the session
     }
-    this.isOver = true;
+    this.isFinished = true;
   }
 }
 
-type Writer = (first: RowsPage, parts: AsyncIterable<Part>) => AsyncGenerator<Buffer, void, undefined>;
+type Writer = (firstPage: RowsPage, parts: AsyncIterable<StreamPart>) => AsyncGenerator<Buffer, void, undefined>;
 
-const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
+const WRITERS: Readonly<Record<RowsFormat, Writer>> = {
   async *json({ columns, next }, parts) {
     yield Buffer.from(`{"columns":${JSON.stringify(publicColumns(columns))},"rows":[`);
     let isFirst = true;
@@ -211,10 +211,10 @@ const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
   async *ndjson({ columns }, parts) {
     yield Buffer.from(`${JSON.stringify({ columns: publicColumns(columns) })}\n`);
     for await (const part of parts) {
-      yield part.kind === 'rows' ? part.bytes : Buffer.from(`${JSON.stringify({ error: errorOf(part) })}\n`);
+      yield part.kind === 'rows' ? part.bytes : Buffer.from(`${JSON.stringify({ error: errorOfEnd(part) })}\n`);
     }
   },
-  /** CSV by RFC 4180 with a header. It cannot express an error, so a failed stream is broken off. */
+  /** CSV by RFC 4180 with a header. CSV cannot express an error, so a failed stream is broken off. */
   async *csv({ columns }, parts) {
     yield Buffer.from(csvLine(columns.map(({ name }) => name)));
     for await (const part of parts) {
@@ -224,10 +224,10 @@ const FORMATS: Readonly<Record<RowsFormat, Writer>> = {
   },
 };
 
-function errorOf(stop: Stop): QueryErrorResponse {
-  switch (stop.kind) {
+function errorOfEnd(streamEnd: StreamEnd): QueryErrorResponse {
+  switch (streamEnd.kind) {
     case 'ended':
-      return toQueryErrorResponse(stop.error);
+      return toQueryErrorResponse(streamEnd.error);
     case 'session-ended':
       return plainError('token_invalid', 'The session has ended.');
     case 'stopping':

@@ -30,4 +30,24 @@ describe('pieces of rows', () => {
     }
     expect(made).toBe(3);
   });
+
+  it('are followed by no check of the session where no rows follow', async () => {
+    const page = (text: string, next: number | null): RowsPage => ({
+      ...{ columns: [], length: text.length, pieces: () => (text === '' ? [] : [Buffer.from(text)]), next },
+      ...{ claim: () => 'granted', release: () => undefined },
+    });
+    const pages = [page('2', 2), page('', null)];
+    let checks = 0;
+    const source = {
+      stopReason: () => Promise.resolve((checks += 1) > 1 ? ('session-ended' as const) : null),
+      abandon: () => Promise.resolve(),
+      rowsFrom: () => Promise.resolve({ kind: 'page' as const, page: pages.shift() ?? page('', null) }),
+    };
+    const stream = new RowStream(page('1', 1), source, NO_LOOP, () => Promise.resolve());
+    const parts: string[] = [];
+    for await (const bytes of stream.bytes('ndjson', 1)) parts.push(bytes.toString());
+
+    expect(parts).toEqual(['{"columns":[]}\n', '1', '2']);
+    expect(checks).toBe(1);
+  });
 });

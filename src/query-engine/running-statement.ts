@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { databaseError } from './domain/db-api-errors.js';
 import type { EngineSession, SessionChange } from './domain/engine-session.js';
 import type { Column } from './domain/engine-type.js';
-import { nativeRows, type NativeValue } from './domain/engine-value.js';
+import { nativeRowConverter, type NativeValue } from './domain/engine-value.js';
 import { PageRows } from './domain/page-rows.js';
 import { ProtocolBreach } from './domain/reading.js';
 import type { StatementAnswer, TrinoStatementClient } from './trino-statement-client.js';
@@ -16,7 +16,6 @@ export function textPairs(rows: readonly Row[]): [string, string][] {
   return rows.flatMap(([a, b]): [string, string][] => (typeof a === 'string' && typeof b === 'string' ? [[a, b]] : []));
 }
 
-/** The progress of a statement, for display. */
 export interface Progress {
   queryId: string;
   /** QUEUED, PLANNING, RUNNING, FINISHED, … */
@@ -25,7 +24,6 @@ export interface Progress {
   percent: number | null;
 }
 
-/** Parameters of an execution. */
 export interface StatementContext {
   client: TrinoStatementClient;
   timers: Timers;
@@ -34,40 +32,39 @@ export interface StatementContext {
   deadline: number;
   signal: AbortSignal;
   /** Called with the session changes of each answer. */
-  onChange: (change: SessionChange) => void;
+  onSessionChange: (change: SessionChange) => void;
   onProgress: ((progress: Progress) => void) | undefined;
 }
 
 /** Milliseconds between two keep-alive requests. The engine cancels a statement after five minutes without one. */
-const HEARTBEAT = 60_000;
+const HEARTBEAT_INTERVAL = 60_000;
 
 /**
- * A statement that the engine has accepted: its unread rows, and the path of its next page. After the first fully read page one page
- * is prefetched. A slow reader therefore holds at most two.
+ * A statement that the engine has accepted: its unread rows, and the path of its next page. At most one page is prefetched, so that a slow
+ * reader holds at most two pages.
  */
 export class RunningStatement {
   columns: readonly Column[] | null = null;
   private page: StatementPage;
-  /** Path of the page; null: the page is the answer to the POST. */
-  private path: string | null = null;
-  private decode: (row: unknown) => Row = () => [];
-  /** Unread rows of the page. Decoded as they are read, which is faster and takes less memory than all at once. */
-  private batches = PageRows.NONE.batches();
-  private hasHandedOut = false;
-  /** Whether a whole page has been read and the reader asked for more. */
+  /** Path of `page`; null: it is the answer to the POST. */
+  private pagePath: string | null = null;
+  private decodeRow: (row: unknown) => Row = () => [];
+  /** Unread rows of the page. Decoding them as they are read is faster and takes less memory than decoding all at once. */
+  private rowBatches = PageRows.NONE.batches();
+  private hasHandedOutRows = false;
+  /** Whether the reader has asked for rows after a fully read page. */
   private hasReadPage = false;
   /** The next page, if it was requested before the reader asked for it. */
-  private prefetched: { path: string; answer: Promise<StatementAnswer> } | null = null;
+  private prefetchedPage: { path: string; answer: Promise<StatementAnswer> } | null = null;
   private heartbeat: AbortController | null = null;
-  /** Number of calls by readers so far. */
-  private calls = 0;
+  private readerCallCount = 0;
 
-  /** @param accepted the answer to the POST. @throws as `nextBatch` does */
+  /** @param firstAnswer the answer to the POST. @throws as `nextBatch` does */
   constructor(
-    private readonly setting: StatementContext,
-    private readonly accepted: StatementAnswer,
+    private readonly context: StatementContext,
+    private readonly firstAnswer: StatementAnswer,
   ) {
-    this.page = accepted.page;
+    this.page = firstAnswer.page;
   }
 
   get queryId(): string {
@@ -85,7 +82,7 @@ export class RunningStatement {
 
   /** The first rows. Must be called once, before `nextBatch`. */
   async firstBatch(): Promise<readonly Row[]> {
-    this.acceptPage(this.accepted, null);
+    this.acceptPage(this.firstAnswer, null);
     return this.nextBatch();
   }
 
@@ -95,15 +92,15 @@ export class RunningStatement {
    */
   async nextBatch(): Promise<readonly Row[]> {
     for (;;) {
-      // Lets the prefetch proceed, which a reader that stays in the microtask queue would block.
-      if (this.prefetched !== null) await setImmediate();
-      const rows = this.batches.next();
+      // Lets the prefetch proceed. A reader that never leaves the microtask queue would block it.
+      if (this.prefetchedPage !== null) await setImmediate();
+      const rows = this.rowBatches.next();
       if (rows.done !== true) {
-        this.hasHandedOut = true;
-        return rows.value.map(this.decode);
+        this.hasHandedOutRows = true;
+        return rows.value.map(this.decodeRow);
       }
       if (this.page.nextPath === null) return [];
-      this.hasReadPage = this.hasHandedOut;
+      this.hasReadPage = this.hasHandedOutRows;
       await this.advance(this.page.nextPath);
     }
   }
@@ -114,66 +111,66 @@ export class RunningStatement {
     this.stopHeartbeat();
     if (path === null) return;
     this.page = { ...this.page, nextPath: null };
-    this.prefetched = null;
-    await this.setting.client.cancel(path, this.setting.session);
+    this.prefetchedPage = null;
+    await this.context.client.cancel(path, this.context.session);
   }
 
   /** Drops unread rows, so that no more rows are handed out. */
   discardRows(): void {
-    this.batches = PageRows.NONE.batches();
+    this.rowBatches = PageRows.NONE.batches();
   }
 
-  /** Called at each call of a reader. */
+  /** Stops the keep-alive requests. Called at the beginning of each call by a reader. */
   stopHeartbeat(): void {
-    this.calls += 1;
+    this.readerCallCount += 1;
     this.heartbeat?.abort();
     this.heartbeat = null;
   }
 
-  /** Until the reader's next call, keeps the statement alive on the engine, and ends it there at the deadline. */
+  /** Keeps the statement alive on the engine until the reader's next call. Ends the statement on the engine at the deadline. */
   async startHeartbeat(): Promise<void> {
-    const { client, timers, session, deadline } = this.setting;
+    const { client, timers, session, deadline } = this.context;
     const { nextPath } = this.page;
-    const newest = this.prefetched?.path ?? this.path;
-    if (newest === null || nextPath === null) return;
-    const { calls } = this;
+    const newestPath = this.prefetchedPage?.path ?? this.pagePath;
+    if (newestPath === null || nextPath === null) return;
+    const { readerCallCount } = this;
     await setImmediate();
-    if (calls !== this.calls) return; // a reader that continues at once needs no timer
+    if (readerCallCount !== this.readerCallCount) return; // a reader that continues at once needs no timer
     const heartbeat = (this.heartbeat = new AbortController());
-    await timers.repeat(HEARTBEAT, heartbeat.signal, async () => {
-      if (timers.now() < deadline) return client.keepAlive(newest, session);
+    await timers.repeat(HEARTBEAT_INTERVAL, heartbeat.signal, async () => {
+      if (timers.now() < deadline) return client.keepAlive(newestPath, session);
       heartbeat.abort();
-      // The next call still requests the page and throws, so that a result that was cut off does not look complete.
-      this.prefetched = null;
+      // `nextPath` is kept, so that the reader's next call requests a page of the cancelled statement and throws. A partial result must not look complete.
+      this.prefetchedPage = null;
       await client.cancel(nextPath, session);
     });
   }
 
   private async advance(path: string): Promise<void> {
-    const answer = this.prefetched?.answer ?? this.requestPage(path);
-    this.prefetched = null;
+    const answer = this.prefetchedPage?.answer ?? this.requestPage(path);
+    this.prefetchedPage = null;
     this.acceptPage(await answer, path);
     const { nextPath, rows } = this.page;
     if (!this.hasReadPage || nextPath === null || rows.length === 0) return;
-    this.prefetched = { path: nextPath, answer: this.requestPage(nextPath) };
-    this.prefetched.answer.catch(() => undefined); // the error is thrown when the rows are read
+    this.prefetchedPage = { path: nextPath, answer: this.requestPage(nextPath) };
+    this.prefetchedPage.answer.catch(() => undefined); // the error is thrown when the rows are read
   }
 
   private requestPage(path: string): Promise<StatementAnswer> {
-    const { client, session, deadline, signal } = this.setting;
-    return client.advance(path, session, { deadline, rowsHandedOut: this.hasHandedOut, signal });
+    const { client, session, deadline, signal } = this.context;
+    return client.advance(path, session, { deadline, rowsHandedOut: this.hasHandedOutRows, signal });
   }
 
   private acceptPage({ page, change }: StatementAnswer, path: string | null): void {
     this.page = page;
-    this.path = path;
-    this.setting.onChange(change);
+    this.pagePath = path;
+    this.context.onSessionChange(change);
     if (page.error !== null) throw databaseError(page.error, page.queryId);
-    this.setting.onProgress?.(this.progress);
+    this.context.onProgress?.(this.progress);
     this.columns ??= page.columns;
     if (page.rows.length === 0) return;
     if (this.columns === null) throw new ProtocolBreach('rows without columns');
-    this.decode = nativeRows(this.columns);
-    this.batches = page.rows.batches();
+    this.decodeRow = nativeRowConverter(this.columns);
+    this.rowBatches = page.rows.batches();
   }
 }

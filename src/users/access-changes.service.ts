@@ -2,32 +2,32 @@ import { AsyncResource } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 
 /**
- * Notifies the publisher of changes of accounts, groups, grants and policies that this process makes. The scheduled publication finds
- * changes by other processes.
+ * Notifies the publisher when this process changes accounts, groups, grants or policies. The scheduled publication finds changes by other
+ * processes.
  */
 @Injectable()
 export class AccessChangesService {
   private readonly listeners = new Set<() => void>();
-  private readonly judges = new Set<() => Promise<unknown>>();
+  private readonly accessChecks = new Set<() => Promise<unknown>>();
 
-  /** The listener runs in its own asynchronous context, outside of the announcing transaction. @returns a function that unsubscribes */
+  /** Adds a listener. It runs in its own asynchronous context, outside of the announcing transaction. @returns a function that removes it */
   subscribe(listener: () => void): () => void {
-    const bound = AsyncResource.bind(listener);
-    this.listeners.add(bound);
-    return () => void this.listeners.delete(bound);
+    const boundListener = AsyncResource.bind(listener);
+    this.listeners.add(boundListener);
+    return () => void this.listeners.delete(boundListener);
   }
 
-  /** @param judge called in the transaction of a change of accounts that can give access; throws Refused */
-  judgeBy(judge: () => Promise<unknown>): void {
-    this.judges.add(judge);
+  /** Adds a check that runs in the transaction of each account change that may give access. It refuses the change by throwing Refused. */
+  addCheck(check: () => Promise<unknown>): void {
+    this.accessChecks.add(check);
   }
 
-  /** @throws Refused where the change may not be made */
-  async judge(): Promise<void> {
-    for (const judge of this.judges) await judge();
+  /** Runs all checks. Must be called in the transaction of the change. @throws Refused if a check refuses the change */
+  async check(): Promise<void> {
+    for (const check of this.accessChecks) await check();
   }
 
-  /** Must be called after the transaction, so that listeners read the change. */
+  /** Calls the listeners. Must be called after the transaction of the change, so that listeners read the change. */
   announce(): void {
     for (const listener of this.listeners) listener();
   }

@@ -7,16 +7,16 @@ import { singleFlight } from '../kernel/promises.js';
 import { Settings } from '../platform/settings/settings.js';
 import { Transaction } from '../platform/database/transaction.js';
 import { UserStore } from './user.store.js';
-import type { AdministratorsGroup, OutdatedRole } from './domain/administrators.js';
+import type { AdministratorsGroup, RoleMismatch } from './domain/administrators.js';
 import type { Role } from './domain/account.js';
 
-/** Lifetime of the cached answer in milliseconds. It is limited because the provider's group or SQL can remove the last administrator. */
-const KNOWN_MS = 60_000;
+/** How long a true result of `hasAny` is cached. Limited, because the provider's group or SQL can remove the last administrator. */
+const CACHE_MS = 60_000;
 
 /** Gives the members of the identity provider's group (AUTH_OIDC_ADMINISTRATORS_GROUP) the role of administrators. */
 @Injectable()
 export class AdministratorsService {
-  private knownUntil = 0;
+  private cachedUntil = 0;
 
   constructor(
     private readonly store: UserStore,
@@ -26,45 +26,45 @@ export class AdministratorsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Gives and takes roles. Must be called in each transaction that changes members or names of groups. */
-  async updateRoles(by: AuditContext): Promise<void> {
+  /** Gives the role to new members of the group, and takes it away from former ones. Must run in each transaction that changes groups. */
+  async updateRoles(context: AuditContext): Promise<void> {
     await this.transaction.run(async () => {
-      const { promoted, demoted } = await this.store.updateRoles(this.group);
-      const entries = [
-        ...promoted.map((account) => this.event(account, 'user', 'admin', by)),
-        ...demoted.map((account) => this.event(account, 'admin', 'user', by)),
+      const { promotions, demotions } = await this.store.updateRoles(this.group);
+      const auditEntries = [
+        ...promotions.map((account) => this.roleChangedEntry(account, 'user', 'admin', context)),
+        ...demotions.map((account) => this.roleChangedEntry(account, 'admin', 'user', context)),
       ];
-      if (entries.length > 0) await this.audit.recordAll(entries);
+      if (auditEntries.length > 0) await this.audit.recordAll(auditEntries);
     });
   }
 
-  /** Whether the account is in the group, which then decides its role. */
+  /** Whether the account is in AUTH_OIDC_ADMINISTRATORS_GROUP, which then decides the account's role. */
   async isMember(userId: number): Promise<boolean> {
     return this.group !== null && this.store.isInGroup(userId, this.group);
   }
 
-  /** Whether a name is reserved for the provider's group: a local group of that name would exclude it and its members. */
+  /** Whether a name is reserved for the provider's group. A local group of that name would prevent the provider's group from being created. */
   isGroupName(name: string): boolean {
     return this.group !== null && foldedName(this.group.name) === foldedName(name);
   }
 
-  /** Whether there is an active administrator. A yes is cached for a minute, because unauthenticated requests ask. */
+  /** Whether there is an active administrator. True is cached for a minute, because unauthenticated requests call this. */
   async hasAny(): Promise<boolean> {
-    return this.clock.now().getTime() < this.knownUntil || this.ask();
+    return this.clock.now().getTime() < this.cachedUntil || this.readHasAny();
   }
 
-  private readonly ask = singleFlight(async () => {
-    const exist = await this.store.hasAdministrator();
-    if (exist) this.knownUntil = this.clock.now().getTime() + KNOWN_MS;
-    return exist;
+  private readonly readHasAny = singleFlight(async () => {
+    const isAnyActive = await this.store.hasActiveAdministrator();
+    if (isAnyActive) this.cachedUntil = this.clock.now().getTime() + CACHE_MS;
+    return isAnyActive;
   });
 
   private get group(): AdministratorsGroup | null {
     return this.settings.oidc?.administrators ?? null;
   }
 
-  private event(account: OutdatedRole, from: Role, to: Role, by: AuditContext) {
-    const details = { from, to, group: this.group?.name ?? null };
-    return { event: 'role_changed' as const, ...by, subject: userSubject(account), details };
+  private roleChangedEntry(account: RoleMismatch, formerRole: Role, newRole: Role, context: AuditContext) {
+    const details = { from: formerRole, to: newRole, group: this.group?.name ?? null };
+    return { event: 'role_changed' as const, ...context, subject: userSubject(account), details };
   }
 }

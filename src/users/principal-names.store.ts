@@ -3,7 +3,7 @@ import { Clock } from '../kernel/clock.js';
 import { DatabaseSession } from '../platform/database/database-session.js';
 import { type Account, accountKey, type HeldName, type NameHolder } from './domain/account.js';
 
-/** The one table of names. A name has one holder, whatever the case of its letters. */
+/** The names of accounts and engine principals (programs), in one table. A name has one holder, whatever the case of its letters. */
 @Injectable()
 export class PrincipalNames {
   constructor(
@@ -13,58 +13,58 @@ export class PrincipalNames {
 
   /** Claims names for accounts. @returns the names that others hold already, with their holders */
   async claimForAccounts(names: readonly string[]): Promise<Map<string, NameHolder>> {
-    // Inserted in one order, so that concurrent calls do not deadlock.
-    const claimed = await this.session.query<{ name: string }>(
+    // A fixed order of insertion prevents deadlocks between concurrent calls.
+    const claimedRows = await this.session.query<{ name: string }>(
       `INSERT INTO principal_names (name, holder, claimed_at, account_key)
        SELECT name, 'account', $3::timestamptz, key FROM unnest($1::text[], $2::text[]) AS asked (name, key) ORDER BY key
        ON CONFLICT DO NOTHING RETURNING name`,
       [names, names.map(accountKey), this.clock.now()],
     );
-    const own = new Set(claimed.map(({ name }) => name));
-    return this.findHolders(names.filter((name) => !own.has(name)));
+    const claimedNames = new Set(claimedRows.map(({ name }) => name));
+    return this.findHolders(names.filter((name) => !claimedNames.has(name)));
   }
 
   /**
-   * Renames an account and reserves its present name as a former one. `next` may be a former name of the account or another spelling of
-   * its name. @returns the holder of `next`; null: the account has it now
+   * Renames an account and reserves its present name as a former one. `nextName` may also be a former name of the account or another spelling
+   * of its name. @returns the holder that prevents the rename; null: the account has the name now
    */
-  async rename({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<NameHolder | null> {
-    const values = [next, accountKey(next), username, id];
-    if (!(await this.respell('account_key = $2 AND (name = $3 OR former_of = $4)', values))) {
-      const [holder] = (await this.claimForAccounts([next])).values();
+  async rename({ id, username }: Pick<Account, 'id' | 'username'>, nextName: string): Promise<NameHolder | null> {
+    const values = [nextName, accountKey(nextName), username, id];
+    if (!(await this.changeName('account_key = $2 AND (name = $3 OR former_of = $4)', values))) {
+      const [holder] = (await this.claimForAccounts([nextName])).values();
       if (holder !== undefined) return holder;
     }
     await this.session.query('UPDATE principal_names SET former_of = $2 WHERE name = $1 AND name <> $3', [
       username,
       id,
-      next,
+      nextName,
     ]);
     return null;
   }
 
-  /** Renames an account that is gone for good to `next`, and frees its present and former names. False: `next` has a holder. */
-  async release({ id, username }: Pick<Account, 'id' | 'username'>, next: string): Promise<boolean> {
-    if (!(await this.respell('name = $3', [next, accountKey(next), username]))) return false;
+  /** Renames a deleted account, and frees its present and former names. @returns false: `nextName` has a holder */
+  async releaseNames({ id, username }: Pick<Account, 'id' | 'username'>, nextName: string): Promise<boolean> {
+    if (!(await this.changeName('name = $3', [nextName, accountKey(nextName), username]))) return false;
     await this.session.execute('DELETE FROM principal_names WHERE former_of = $1', [id]);
     return true;
   }
 
-  /** Frees a former name of an account. False: the account has no such former name. */
-  async free(id: number, name: string): Promise<boolean> {
-    const freed = 'DELETE FROM principal_names WHERE former_of = $1 AND name = $2';
-    return (await this.session.execute(freed, [id, name])) === 1;
+  /** Frees a former name of an account. @returns false: the account has no such former name */
+  async freeFormerName(id: number, name: string): Promise<boolean> {
+    const statement = 'DELETE FROM principal_names WHERE former_of = $1 AND name = $2';
+    return (await this.session.execute(statement, [id, name])) === 1;
   }
 
-  /** @param values the new name, its key, and parameters of the condition. False: no row fulfils it, or the new name has a holder */
-  private async respell(condition: string, values: unknown[]): Promise<boolean> {
+  /** Changes the name in a row. @param values the new name, its key, and parameters of `condition` @returns false: no row matches, or the name has another holder */
+  private async changeName(condition: string, values: unknown[]): Promise<boolean> {
     const update = `UPDATE principal_names SET name = $1, account_key = $2, former_of = NULL WHERE ${condition} RETURNING name`;
     return (await this.session.queryUnlessTaken(null, update, values))?.length === 1;
   }
 
-  /** Holders of these names, compared without case, by the requested name. */
+  /** The holders of names, by the requested spelling. Names are compared without case. */
   private async findHolders(names: readonly string[]): Promise<Map<string, NameHolder>> {
     if (names.length === 0) return new Map();
-    const held = await this.session.query<NameHolder & { asked: string }>(
+    const holders = await this.session.query<NameHolder & { asked: string }>(
       `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) AS asked (name, key)),
             same AS (
               SELECT asked.name AS asked, held.* FROM asked
@@ -75,27 +75,27 @@ export class PrincipalNames {
               former_of AS "formerOf" FROM same`,
       [names, names.map(accountKey)],
     );
-    return new Map(held.map(({ asked, ...holder }) => [asked, holder]));
+    return new Map(holders.map(({ asked, ...holder }) => [asked, holder]));
   }
 
   /**
-   * Claims names for engine principals for good. Must be called before a grant or a policy names one.
+   * Claims names for engine principals, never to be freed. Must be called before a grant or a policy names an engine principal.
    * @returns the names that belong to an account, or to an engine principal in another spelling
    */
-  async claimForEngine(names: readonly string[]): Promise<HeldName[]> {
+  async claimEngineNames(names: readonly string[]): Promise<HeldName[]> {
     if (names.length === 0) return [];
-    // Inserted in one order, so that concurrent calls do not deadlock.
+    // A fixed order of insertion prevents deadlocks between concurrent calls.
     await this.session.query(
       `INSERT INTO principal_names (name, holder, claimed_at)
        SELECT DISTINCT name, 'engine', $2::timestamptz FROM unnest($1::text[]) AS asked (name) ORDER BY name
        ON CONFLICT DO NOTHING`,
       [names, this.clock.now()],
     );
-    return this.findTakenForEngine(names);
+    return this.findTakenEngineNames(names);
   }
 
-  /** The same result as claimForEngine, without claiming names. */
-  findTakenForEngine(names: readonly string[]): Promise<HeldName[]> {
+  /** Returns what claimEngineNames would return, but claims no names. */
+  findTakenEngineNames(names: readonly string[]): Promise<HeldName[]> {
     return this.session.query<HeldName>(
       `SELECT held.name, held.holder FROM principal_names AS held
        JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")

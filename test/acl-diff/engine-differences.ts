@@ -5,9 +5,9 @@ import type { OtherRight } from '../../src/trino-rules/diff/access-diff-form.js'
 import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/collections.js';
-import { type AccessFact, nameInRules } from '../../src/trino-rules/engine/access-fact.js';
+import { type AccessFact, unmarkRepresentative } from '../../src/trino-rules/engine/access-fact.js';
 import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
-import { inOneLine } from '../../src/rules-files/check/foreign-rules.js';
+import { toOneLine } from '../../src/rules-files/check/foreign-rules.js';
 import { withoutParentheses } from '../../src/rules-files/foreign/foreign-document.js';
 import { diffForeign } from '../../src/rules-files/foreign/foreign-diff.js';
 import type { TablePrivilege } from '../../src/trino-rules/document/rules-document.js';
@@ -40,7 +40,7 @@ interface Asked {
 }
 
 /** Of the differences that a comparison says. */
-const MOST_CONFIRMED = 5_000;
+const MAX_CONFIRMED = 5_000;
 
 /**
  * Compares two files, and asks the engine with both: these users on named and unnamed nodes, and whatever the comparison says.
@@ -73,7 +73,7 @@ export async function diffAgreement(
   words.schemas.push('b1');
   words.tables.push('x-y');
   const asked = users.flatMap((user) => questionsOf(user, words)).filter((each) => !isAboutBuiltin(each));
-  const every = Math.ceil(claims.length / MOST_CONFIRMED);
+  const every = Math.ceil(claims.length / MAX_CONFIRMED);
   const confirmed = claims.filter((_, i) => i % every === 0);
   const questions = [...confirmed.map(({ question }) => asAsked(question)), ...asked];
   const [had, has] = [await ask(before.text, questions), await ask(after.text, questions)];
@@ -111,7 +111,7 @@ async function read(text: string) {
 function asAsked(question: AskedQuestion): AskedQuestion {
   const fields = Object.entries(question).map(([field, value]: [string, unknown]) => [
     field,
-    typeof value === 'string' ? nameInRules(value) : value,
+    typeof value === 'string' ? unmarkRepresentative(value) : value,
   ]);
   return Object.fromEntries(fields) as AskedQuestion;
 }
@@ -232,7 +232,7 @@ function isConfirmed(fact: Fact, direction: Direction, { before, after }: Pick<A
   // Who may not SELECT at all is refused on either side.
   if (fact.about === 'hidden-column') return less === false;
   if (fact.about === 'column-mask')
-    return typeof less === 'string' && inOneLine(less) === withoutIdentity(fact.expression);
+    return typeof less === 'string' && toOneLine(less) === withoutIdentity(fact.expression);
   return less === false && more === true;
 }
 
@@ -242,6 +242,6 @@ function withoutIdentity(expression: string): string {
 
 function filtersOf(answer: Answer): string[] {
   return Array.isArray(answer)
-    ? answer.flatMap((filter: string) => conjuncts(inOneLine(filter)).map(withoutParentheses))
+    ? answer.flatMap((filter: string) => conjuncts(toOneLine(filter)).map(withoutParentheses))
     : [];
 }

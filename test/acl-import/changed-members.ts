@@ -4,7 +4,7 @@ import { conjuncts } from '../../src/trino-rules/engine/schema-tables.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { foreignPatterns, AskedUser, type ListedUser } from '../../src/rules-files/foreign/audiences.js';
+import { newPatternCache, SingleUserAudiences, type ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import { byEvaluator } from '../support/rules/by-evaluator.js';
@@ -48,11 +48,11 @@ export async function membershipChanges(
   const words = wordsFor(
     file.text,
     users.map(({ name }) => name),
-    MOST_NAMES,
+    MAX_NAMES,
   );
-  const patterns = foreignPatterns(new WorkBudget(Infinity));
+  const patterns = newPatternCache(new WorkBudget(Infinity));
   const byFile = ({ name, groups }: ListedUser) => {
-    const asked = new AskedUser(name, groups, patterns);
+    const asked = new SingleUserAudiences(name, groups, patterns);
     return answering(new Evaluator(foreignDocument(file.rules, asked, ({ text }) => text).document, patterns));
   };
   const byImport = (changed: readonly ListedUser[]) =>
@@ -123,8 +123,8 @@ export async function membershipChanges(
   return found;
 }
 
-const MOST_NAMES = 8;
-const MOST_COMBINATIONS = 40;
+const MAX_NAMES = 8;
+const MAX_COMBINATIONS = 40;
 const LARGEST_COMBINATION = 4;
 
 /** Pairs, triples and all larger combinations: of each size so many, from everywhere. */
@@ -135,7 +135,7 @@ function together(groups: readonly string[]): string[][] {
     const all = smaller.flatMap((each) =>
       groups.slice(groups.indexOf(each.at(-1) ?? '') + 1).map((other) => [...each, other]),
     );
-    const step = Math.ceil(all.length / MOST_COMBINATIONS);
+    const step = Math.ceil(all.length / MAX_COMBINATIONS);
     found.push(...all.filter((_, i) => i % step === 0));
     smaller = all;
   }

@@ -8,7 +8,7 @@ import { brief, imported } from './imported.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { type Node, nodeOf, nodeText } from '../../src/trino-rules/model/node.js';
-import { restrictsTableOf } from '../../src/trino-rules/model/restrictions.js';
+import { restrictsTableIn } from '../../src/trino-rules/model/restrictions.js';
 import { readSnapshot, writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import { isLive, type Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { type PolicyPrincipal, principalText } from '../../src/trino-rules/model/principal.js';
@@ -27,7 +27,7 @@ const ownsBesideRestriction = ({ grants, policies }: Snapshot): boolean =>
     ({ resource: { catalog, schema, table }, privileges }) =>
       table !== undefined &&
       privileges.some((privilege) => ['OWNERSHIP', 'TABLE_OWNERSHIP'].includes(privilege)) &&
-      policies.some((policy) => restrictsTableOf(nodeOf({ catalog, schema }), policy)),
+      policies.some((policy) => restrictsTableIn(nodeOf({ catalog, schema }), policy)),
   );
 
 /**
@@ -42,17 +42,31 @@ const writesUnread = ({ policies }: Snapshot): boolean =>
       (['INSERT', 'DELETE', 'UPDATE'] as const).some((each) => !policy.privileges.includes(each)),
   );
 
+/** Whether a restriction names a companion or a column of the storage: beside other rules the import may lose a grant, and says so. */
+const restrictsStorage = ({ policies }: Snapshot): boolean =>
+  policies.some(({ resource }) =>
+    [resource.table, 'column' in resource ? resource.column : undefined].some((name) => name?.includes('$')),
+  );
+
+/**
+ * Whether a deny may take everything at a table without naming SELECT. Its companions stay open then, but the import reads a table without
+ * privileges as closed with its companions, and says so.
+ */
+const leavesCompanions = ({ policies }: Snapshot): boolean =>
+  policies.some((policy) => policy.kind === 'deny' && !policy.privileges.includes('SELECT'));
+
 describe('the import of rules', () => {
   it('means the same for everyone, of whatever was compiled, with hardly more grants', () => {
     const rows = { written: 0, imported: 0 };
     fc.assert(
       fc.property(anySnapshotOfData(), (snapshot) => {
-        fc.pre(!ownsBesideRestriction(snapshot) && !writesUnread(snapshot));
+        fc.pre(!ownsBesideRestriction(snapshot) && !writesUnread(snapshot) && !restrictsStorage(snapshot));
         const names = snapshot.users.map(({ name }) => name);
         const { findings, snapshot: again } = imported(compile(snapshot).text, names, snapshot.settings);
         // No list of people has engine principals.
         const isOfOthers = (code: string) => ['import-users-missing', 'import-newcomers'].includes(code);
-        expect(findings.filter(({ code }) => !isOfOthers(code))).toEqual([]);
+        const isOfCompanions = (code: string) => code === 'import-doors' && leavesCompanions(snapshot);
+        expect(findings.filter(({ code }) => !isOfOthers(code) && !isOfCompanions(code))).toEqual([]);
         rows.written += snapshot.grants.filter((grant) => isLive(grant, snapshot.at)).length;
         rows.imported += again.grants.length;
       }),

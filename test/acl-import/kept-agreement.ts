@@ -1,8 +1,8 @@
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers } from '../../src/commands/users-file.js';
 import {
-  foreignPatterns,
-  AskedUser,
+  newPatternCache,
+  SingleUserAudiences,
   type Audiences,
   type ListedUser,
   ListedUsers,
@@ -43,10 +43,14 @@ export async function keptAgreement({ users: list, rules: text }: KeptCase, ask:
   const [users, file] = [readUsers(list), await readForeignRulesFile(Buffer.from(text))];
   if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
   const names = users.map(({ name }) => name);
-  const words = wordsFor(file.text, names, MOST_NAMES);
-  const patterns = foreignPatterns(new WorkBudget(Infinity));
+  const words = wordsFor(file.text, names, MAX_NAMES);
+  const patterns = newPatternCache(new WorkBudget(Infinity));
   const reading = (audiences: Audiences) => {
-    const { document, unjudged } = foreignDocument(file.rules, audiences, (expression) => expression.text);
+    const { document, unjudgedPatterns: unjudged } = foreignDocument(
+      file.rules,
+      audiences,
+      (expression) => expression.text,
+    );
     const evaluator = new Evaluator(document, patterns);
     return { unjudged, evaluator, listings: new MetadataVisibility(evaluator) };
   };
@@ -58,7 +62,7 @@ export async function keptAgreement({ users: list, rules: text }: KeptCase, ask:
     wrong: [],
   };
   for (const user of users) {
-    const own = reading(new AskedUser(user.name, user.groups, patterns));
+    const own = reading(new SingleUserAudiences(user.name, user.groups, patterns));
     const questions = everyQuestion(user, words);
     const answers = await ask(file.text, questions);
     for (const [i, question] of questions.entries()) {
@@ -74,7 +78,7 @@ export async function keptAgreement({ users: list, rules: text }: KeptCase, ask:
   return result;
 }
 
-const MOST_NAMES = 6;
+const MAX_NAMES = 6;
 /** The engine's own nodes, which few files name and all rule. */
 const OWN = {
   schemas: ['runtime', 'jdbc', 'metadata', 'system'],

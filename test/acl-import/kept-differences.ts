@@ -1,6 +1,6 @@
 import { readListing } from '../../src/commands/acl-import.js';
 import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
-import { foreignPatterns, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
+import { newPatternCache, ListedUsers } from '../../src/rules-files/foreign/audiences.js';
 import { foreignDocument } from '../../src/rules-files/foreign/foreign-document.js';
 import type { ListedName } from '../../src/rules-files/import/named-nodes.js';
 import { tablesOfSystem } from '../../src/rules-files/import/system-tables.js';
@@ -83,7 +83,7 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
   const [{ snapshot, users }, file] = [await importCase(kept), await readForeignRulesFile(Buffer.from(kept.rules))];
   if (file.kind === 'refused') throw new Error(JSON.stringify(file.problems));
   const compiled = compile(snapshot);
-  const patterns = foreignPatterns(new WorkBudget(Infinity));
+  const patterns = newPatternCache(new WorkBudget(Infinity));
   const { document } = foreignDocument(file.rules, new ListedUsers(users, patterns), ({ text }) => text);
   const listing = readListing(kept.catalog).names;
   const names = users.map(({ name }) => name);
@@ -113,7 +113,7 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
 }
 
 function answersOf(rules: RulesDocument, questions: readonly Question[]): Answer[] {
-  const evaluator = new Evaluator(rules, foreignPatterns(new WorkBudget(Infinity)));
+  const evaluator = new Evaluator(rules, newPatternCache(new WorkBudget(Infinity)));
   const listings = new MetadataVisibility(evaluator);
   return questions.map((question) => byEvaluator(evaluator, listings, question));
 }
@@ -132,7 +132,7 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
     return question.ask === 'impersonate' ? 'impersonation' : 'queries of some';
   }
   if (question.ask === 'catalog') return isInSystem ? 'enters system' : 'enters a catalog';
-  if ('catalog' in question && !given.mayWithQueries(question.user, 'execute')) return 'executes no queries';
+  if ('catalog' in question && !given.hasQueryRight(question.user, 'execute')) return 'executes no queries';
   if ('name' in question) {
     if (isInSystem) return isKilling(question) ? 'routines' : 'routines of system';
     if (!isListed({ catalog: question.catalog }, listing)) return 'names that the listing lacks';
@@ -156,7 +156,7 @@ function kindOf(question: Question, isMore: boolean, { given, listing, names }: 
 function writesBesideRestriction(question: Question, given: Evaluator): boolean {
   if (!['insert', 'update', 'delete', 'truncate'].includes(question.ask) || !('table' in question)) return false;
   const { rules } = given;
-  const rule = rules.tables[given.tableRule(question.user, question) ?? -1];
+  const rule = rules.tables[given.tableRuleIndex(question.user, question) ?? -1];
   return rule?.filter !== undefined || rule?.columns?.some(({ mask }) => mask !== undefined) === true;
 }
 

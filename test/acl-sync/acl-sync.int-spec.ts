@@ -71,10 +71,10 @@ describe('a run of the sync', () => {
     await sync.run();
     expect(sync.preparer.prepared).toBe(1);
 
-    sync.preparer.build = 'another build';
+    sync.preparer.compilerDigest = 'another build';
     await sync.run();
     expect(sync.preparer.prepared).toBe(2);
-    sync.preparer.build = 'a build';
+    sync.preparer.compilerDigest = 'a build';
     sync.target.editByHand('{}');
     expect(await sync.run()).toMatchObject({ kind: 'applied' });
     expect(sync.preparer.prepared).toBe(3);
@@ -100,7 +100,7 @@ describe('a run of the sync', () => {
     sync.snapshot = writersToo().snapshot();
     // As a compiler would that forgets what bo has through the second group.
     sync.preparer.tamper = (candidate, snapshot) => {
-      const text = candidate.text.replaceAll('"SELECT","INSERT"', '"SELECT"');
+      const text = String(candidate.text).replaceAll('"SELECT","INSERT"', '"SELECT"');
       return { ...candidate, text, findings: checkRules(text, snapshot) };
     };
 
@@ -131,7 +131,7 @@ describe('a run of the sync', () => {
       sync.snapshot = filtered.snapshot();
       await sync.run();
       sync.preparer.tamper = (candidate, snapshot) => {
-        const text = candidate.text.replaceAll(',"filter":"(ward = \'oncology\')"', '');
+        const text = String(candidate.text).replaceAll(',"filter":"(ward = \'oncology\')"', '');
         return { ...candidate, text, findings: checkRules(text, snapshot) };
       };
       await sync.run();
@@ -235,7 +235,7 @@ describe('a run of the sync', () => {
 
     expect(events().filter((event) => event === 'drift_found')).toHaveLength(1);
     expect(sync.target.text).toBe(proved);
-    expect((await sync.history.summary()).last?.drift).toBeNull();
+    expect((await sync.history.summary()).lastRun?.drift).toBeNull();
     expect(await metric('grantline_acl_drift_total')).toMatchObject([{ value: 1 }]);
     expect(await metric('grantline_acl_last_edit_timestamp_seconds')).toMatchObject([{ value: found }]);
   });

@@ -27,7 +27,7 @@ describe('runs without a request', () => {
     sync.clock.advance(seconds);
     timers.advance(seconds * 1000);
     await new Promise((settled) => setImmediate(settled));
-    await runs.untilIdle();
+    await sync.service.beforeApplicationShutdown();
   };
   const triggers = () => sync.history.runs.map(({ trigger }) => trigger);
 
@@ -51,6 +51,25 @@ describe('runs without a request', () => {
     changes.announce();
     await pass(10);
     expect(triggers()).toEqual(['change', 'change']);
+  });
+
+  it('follow a first step after the longest time that an engine takes to load it', async () => {
+    await sync.run();
+    const masked = aSnapshot().user('ana').may('SELECT', 'sales').seesMasked('sales', 'card', 'NULL');
+    sync.snapshot = masked.user('bo').may('SELECT', 'sales').seesMasked('sales', 'card', 'NULL').snapshot();
+    const refused = await sync.run();
+    await sync.history.approve(refused.kind === 'refused' ? (refused.awaits ?? '') : '');
+    await sync.run();
+    expect(await sync.history.latest()).toMatchObject({ version: 2, firstStepOf: expect.any(String) as unknown });
+    begin({ ACL_SYNC_ON_CHANGE_SECONDS: '0' });
+    const step = expect.any(String) as unknown;
+    for (const [runs, firstStepOf] of [[3, step] as const, [4, null] as const]) {
+      for (let seconds = 0; seconds < 205; seconds += 15) await pass(15);
+      expect(triggers()).toHaveLength(runs);
+      await pass(15);
+      expect(triggers().slice(runs)).toEqual(['expiry']);
+      expect(await sync.history.latest()).toMatchObject({ version: runs, firstStepOf });
+    }
   });
 
   it.each<Record<string, string>>([{ ACL_SYNC_ENABLED: 'false' }, { ACL_SYNC_ON_CHANGE_SECONDS: '0' }])(

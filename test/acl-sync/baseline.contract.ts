@@ -14,14 +14,14 @@ export function describeBaseline(name: string, open: () => Promise<HistoryUnderT
     afterEach(() => under.close());
 
     const published = async (text: string, minute: number) =>
-      history.confirm(await history.begin(draft(text)), at(minute));
+      history.confirm(await history.beginVersion(draft(text)), at(minute));
 
     it('measures from the newest version that was published whole', async () => {
       expect(await history.baseline()).toBeNull();
       await published('whole', 1);
-      const less = await history.begin({ ...draft('less'), isWithdrawal: true });
+      const less = await history.beginVersion({ ...draft('less'), isWithdrawal: true });
       await history.confirm(less, at(2));
-      await history.begin(draft('never happened'));
+      await history.beginVersion(draft('never happened'));
 
       expect(await history.latest()).toMatchObject({ text: 'less', isWithdrawal: true });
       const { text, hash, snapshot, snapshotAt, position, compiler } = draft('whole');
@@ -37,10 +37,26 @@ export function describeBaseline(name: string, open: () => Promise<HistoryUnderT
       });
     });
 
+    it('measures from no first step', async () => {
+      await published('whole', 1);
+      const step = await history.beginVersion({ ...draft('masks first'), firstStepOf: 'hash of next' });
+      expect(await history.confirm(step, at(2))).toMatchObject({ firstStepOf: 'hash of next' });
+      expect(await history.baseline()).toMatchObject({ text: 'whole' });
+    });
+
+    it('has the texts since a time, from the one that was published then', async () => {
+      for (const minute of [1, 2, 3]) await published(`text ${minute}`, minute);
+      const since = async (minute: number) => (await history.publishedSince(at(minute))).map(({ text }) => text);
+      expect(await since(0)).toEqual(['text 1', 'text 2', 'text 3']);
+      expect(await since(2)).toEqual(['text 2', 'text 3']);
+      expect(await since(9)).toEqual(['text 3']);
+      expect((await history.publishedSince(at(3)))[0]).toMatchObject({ publishedAt: at(3), liveAt: null });
+    });
+
     it('measures from no version that was put back', async () => {
       const { version } = await published('whole', 1);
       const restored = { version, until: at(59), reason: 'the new one is slow' };
-      const again = await history.confirm(await history.begin({ ...draft('whole again'), restored }), at(2));
+      const again = await history.confirm(await history.beginVersion({ ...draft('whole again'), restored }), at(2));
       expect(again).toMatchObject({ text: 'whole again', restored: { ...restored, ended: null } });
       expect(await history.baseline()).toMatchObject({ text: 'whole' });
 
@@ -77,15 +93,15 @@ export function describeBaseline(name: string, open: () => Promise<HistoryUnderT
 
     it('goes on above a version that the target names, and measures from one that was found there', async () => {
       await published('first', 1);
-      const found = await history.begin({ ...draft('found'), isFound: true, after: 8 });
+      const found = await history.beginVersion({ ...draft('found'), isFound: true, highestNamed: 8 });
       await history.confirm(found, at(2));
       expect(found).toBe(9);
-      expect(await history.newest()).toBe(9);
+      expect(await history.highestVersion()).toBe(9);
       expect(await history.baseline()).toMatchObject({ text: 'found', isFound: true });
       expect(await history.summary()).toMatchObject({
         databaseBehind: { version: 9, hash: 'hash of found', foundAt: at(2) },
       });
-      const less = await history.begin({ ...draft('less'), isWithdrawal: true, after: 9 });
+      const less = await history.beginVersion({ ...draft('less'), isWithdrawal: true, highestNamed: 9 });
       await history.confirm(less, at(3));
       await history.markBroken(less, at(4));
       expect(await history.baseline()).toMatchObject({ text: 'found' });

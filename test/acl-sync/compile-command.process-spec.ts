@@ -1,6 +1,8 @@
+import { generateKeyPairSync, verify } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { runGrantline } from '../support/service/grantline-process.js';
 
 describe('acl compile', () => {
@@ -48,6 +50,48 @@ settings: {own_account: service-account-grantline}
     });
     await expect(readFile(join(folder, 'out', 'rules.json'))).rejects.toThrow('ENOENT');
     expect(await compile(alice, '--max-bytes', 'many')).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it('makes the bundle that OPA reads, signed with a key, and equal bytes without one', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = join(folder, 'key.pem');
+    await writeFile(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const bundle = join(folder, 'out', 'grantline.tar.gz');
+
+    const { code, stdout } = await compile(alice, '--target', 'opa', '--signing-key', key, '--json');
+    const archive = await readFile(bundle);
+    const { hash } = JSON.parse(stdout) as { hash: string };
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ file: bundle, bytes: archive.length, findings: [] });
+    const files = gunzipSync(archive).toString('latin1');
+    expect(files).toContain(`"revision":"v0-${hash.slice(0, 12)}"`);
+    expect(files).toContain('"grants":{"ualice":{"sales":{"":{"":"S"}}}}');
+    const [, header = '', payload = '', signed = ''] =
+      /"signatures":\["([\w-]+)\.([\w-]+)\.([\w-]+)"/.exec(files) ?? [];
+    const verifier = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', Buffer.from(`${header}.${payload}`), verifier, Buffer.from(signed, 'base64url'))).toBe(
+      true,
+    );
+
+    const again = await compile(alice, '--target', 'opa');
+    expect(again.stdout).toMatch(/grantline[.]tar[.]gz: revision v0-[0-9a-f]{12}, \d+ bytes, compiled in \d+ ms/);
+    const unsigned = await readFile(bundle);
+    expect(gunzipSync(unsigned).includes('.signatures.json')).toBe(false);
+    expect((await compile(alice, '--target', 'opa')).code).toBe(0);
+    expect((await readFile(bundle)).equals(unsigned)).toBe(true);
+  });
+
+  it('signs with no key that OPA could not use', async () => {
+    const key = join(folder, 'key.pem');
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
+    await writeFile(key, weak.export({ type: 'pkcs8', format: 'pem' }));
+    const { code, stdout, stderr } = await compile(alice, '--target', 'opa', '--signing-key', key);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`${key}: no private key in PEM`);
+    expect((await compile(alice, '--target', 'opa', '--signing-key', join(folder, 'none'))).code).toBe(2);
+    expect((await compile(alice, '--target', 'opa', '--max-bytes', '1000')).code).toBe(2);
+    expect((await compile(alice, '--target', 'rego')).code).toBe(2);
+    await expect(readFile(join(folder, 'out', 'grantline.tar.gz'))).rejects.toThrow('ENOENT');
   });
 
   it('lists every problem of a file that is no snapshot, and ends with 2', async () => {

@@ -28,7 +28,11 @@ describe('the rules in a ConfigMap', () => {
     timers = new SkippingTimers();
     log = new LogBook();
     const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile: tokenFile() }, timers);
-    target = new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, log);
+    target = new ConfigMapRulesTarget(
+      api,
+      { namespace: 'engine', name: 'trino-access-control', key: 'configmap:engine/trino-access-control' },
+      log,
+    );
   });
 
   afterEach(async () => {
@@ -63,7 +67,10 @@ describe('the rules in a ConfigMap', () => {
       'grantline.io/published-at': '2026-11-20T08:00:00.000Z',
     });
     server.edit({ data: { 'rules.json': 'by hand' } });
-    expect(await target.read(forever)).toMatchObject({ text: 'by hand', written: { generation: 7, hash: '9f31c2' } });
+    expect(await target.read(forever)).toMatchObject({
+      text: 'by hand',
+      namedVersion: { generation: 7, hash: '9f31c2' },
+    });
     expect(server.requests.at(-2)?.url).toMatch(/[?]fieldManager=grantline$/);
     expect(server.requests.at(-1)?.headers['user-agent']).toBe(`grantline/${VERSION}`);
   });

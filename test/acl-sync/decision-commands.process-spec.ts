@@ -89,12 +89,12 @@ describe('at the command line, as by the API', () => {
     [
       ['one', '--hours', '25'],
       2,
-      'version must be a positive integer\nreason must not be empty\nhours must be at most 24',
+      'version must be a positive integer\n--reason must not be empty\n--hours must be at most 24',
     ],
     [
       ['0x1', '--reason', 'why', '--hours', '1e1'],
       2,
-      'version must be a positive integer\nhours must be a whole number',
+      'version must be a positive integer\n--hours must be a whole number',
     ],
     [['1', '--end'], 2, 'usage: grantline acl restore VERSION --reason TEXT'],
   ])('a restore of %j is refused with %i', async (args, code, message) => {

@@ -41,13 +41,13 @@ describe('the version that the engine uses', () => {
     metrics = new Registry();
     const probe = service.app.get(EngineProbe);
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET, SERVICE_QUERY_HOST: '127.0.0.1' });
-    const { history, target, clock, log } = sync;
+    const { history, targets, clock, log } = sync;
     const timers = new FakeTimers();
-    shown = new AclSyncMetrics(metrics);
+    shown = new AclSyncMetrics(metrics, targets);
     health = new HealthRegistry();
     const changes = new AccessChangesService();
     runs = new BackgroundRunsService(sync.service, changes, sync.snapshots, history, timers, clock, log, settings);
-    live = new EngineWatchService(history, probe, target, runs, shown, timers, clock, log, settings, health);
+    live = new EngineWatchService(history, probe, targets, runs, shown, timers, clock, log, settings, health);
     await sync.run();
   });
 
@@ -72,7 +72,7 @@ describe('the version that the engine uses', () => {
       message: 'TRINO_ACL_RULES_LIVE',
       fields: { version: 1, seconds: 60 },
     });
-    expect(await metrics.metrics()).toMatch(/^grantline_acl_live 1$/m);
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live{target="fake"} 1$/m);
     expect(await metrics.metrics()).toMatch(/^grantline_acl_grant_to_live_seconds_sum 60$/m);
   });
 
@@ -86,11 +86,47 @@ describe('the version that the engine uses', () => {
     await live.check();
 
     expect(await health.report()).toMatchObject({ status: 'degraded', parts: { rules: 'degraded' } });
-    expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live{target="fake"} 0$/m);
     expect(await metrics.metrics()).toMatch(/^grantline_acl_live_overdue 1$/m);
     expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
-    await shown.showHistory(sync.history, service.app.get(AuditService), sync.guarantees);
-    expect(await metrics.metrics()).toMatch(/^grantline_acl_live 0$/m);
+    await shown.setHistoryGauges(sync.history, service.app.get(AuditService), sync.guarantees);
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live{target="fake"} 0$/m);
+  });
+
+  it('is followed at once by the access, where it has the masks of it alone', async () => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    const masked = aSnapshot().user('ana').may('SELECT', 'sales').user('bo').may('SELECT', 'sales');
+    sync.snapshot = masked.everyone().seesMasked('sales', 'card', 'NULL').snapshot();
+    sync.recorded('account_activated', 'user', 2);
+    const approved = await sync.run();
+    await sync.history.approve(approved.kind === 'refused' ? (approved.awaits ?? '') : '');
+    expect(await sync.run()).toMatchObject({ reasons: [{ code: 'masks-first' }] });
+
+    await engineSays('PERMISSION_DENIED');
+    await live.check();
+    expect(await sync.history.latest()).toMatchObject({ version: 2 });
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    expect(await sync.history.latest()).toMatchObject({ version: 3, trigger: 'change' });
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    expect(await sync.history.latest()).toMatchObject({ version: 4, trigger: 'change', firstStepOf: null });
+  });
+
+  it('may be an older one with the same rules, until those between them have surely arrived', async () => {
+    const first = sync.snapshot;
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    sync.snapshot = aSnapshot().user('ana').may('SELECT', 'sales').may('INSERT', 'lake').snapshot();
+    await sync.run();
+    sync.snapshot = first;
+    await sync.run();
+    await live.check();
+    expect(await sync.history.latest()).toMatchObject({ version: 3, liveAt: null });
+    sync.clock.advance(211);
+    await live.check();
+    expect(await sync.history.latest()).toMatchObject({ version: 3, liveAt: sync.clock.now() });
   });
 
   it('may take its time to the engine, and no longer', async () => {

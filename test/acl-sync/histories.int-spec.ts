@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { RunOutcome } from '../../src/acl-sync/domain/publication.js';
-import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
+import { documentOf } from '../../src/trino-rules/document/rules-reader.js';
 import { snapshotSettings } from '../../src/grants/domain/snapshot-store.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { compile } from '../../src/trino-rules/compile/compile.js';

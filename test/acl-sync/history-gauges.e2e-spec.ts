@@ -3,6 +3,7 @@ import { AuditService } from '../../src/audit/audit.service.js';
 import { AclSyncService, RunReportsService } from '../../src/acl-sync/acl-sync.service.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { PublicationHistory } from '../../src/acl-sync/domain/publication-history.js';
+import { RulesTargets } from '../../src/acl-sync/domain/rules-target.js';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { HeartbeatService } from '../../src/acl-sync/heartbeat.service.js';
 import { Transaction } from '../../src/platform/database/transaction.js';
@@ -19,14 +20,18 @@ describe('gauges of what was published', () => {
   const run = () =>
     publisher.app.get(AclSyncService).run({ trigger: 'schedule', by: { actor: null, origin: null }, lockTimeoutMs: 0 });
   const gauges = async (registry: Registry): Promise<Record<string, string>> => {
-    const lines = (await registry.metrics()).matchAll(/^grantline_acl_(?!target_)(\w+) (\S+)$/gm);
+    const lines = (await registry.metrics()).matchAll(/^grantline_acl_(?!target_)(\w+)(?:{target="file"})? (\S+)$/gm);
     return Object.fromEntries(Array.from(lines, ([, name = '', value = '']) => [name, value]));
   };
   const idle = (timers: FakeTimers, log = new LogBook(), history = publisher.app.get(PublicationHistory)) => {
     const registry = new Registry();
     const reports = new RunReportsService(
       ...([history, publisher.app.get(AuditService), publisher.app.get(Transaction)] as const),
-      ...([new AclSyncMetrics(registry), log, publisher.app.get(GuaranteeStore)] as const),
+      ...([
+        new AclSyncMetrics(registry, publisher.app.get(RulesTargets)),
+        log,
+        publisher.app.get(GuaranteeStore),
+      ] as const),
     );
     return { registry, service: new HeartbeatService(timers, log, [reports]) };
   };

@@ -12,6 +12,15 @@ describe('the compiler and the proof', () => {
     expect(proof?.size).toBeGreaterThan(15);
     expect([...(compiler ?? [])].filter((file) => proof?.has(file))).toEqual([]);
   });
+
+  it('share no more than the table of operations, about bundles', () => {
+    const [maker, proof] = ['opa', 'verify'].map((room) => reachable([join('dist/trino-rules', room)]));
+
+    expect(maker?.size).toBeGreaterThan(7);
+    expect([...(maker ?? [])].filter((file) => proof?.has(file))).toEqual([
+      resolve('dist/trino-rules/document/opa-operations.js'),
+    ]);
+  });
 });
 
 /** All built files that those of some folders load, one after the other. */

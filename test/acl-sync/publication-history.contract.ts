@@ -32,7 +32,8 @@ export function draft(text: string): PublicationDraft {
     begunAt: at(0),
     isWritten: true,
     isFound: false,
-    after: 0,
+    firstStepOf: null,
+    highestNamed: 0,
     edit: null,
   };
 }
@@ -50,13 +51,13 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
     const versions = async () => (await history.list({ limit: 200, after: null })).items.map(({ version }) => version);
     const published = async (text: string, minute: number) =>
-      history.confirm(await history.begin(draft(text)), at(minute));
+      history.confirm(await history.beginVersion(draft(text)), at(minute));
 
     it('begins empty', async () => {
       expect(await history.latest()).toBeNull();
       expect(await versions()).toEqual([]);
       expect(await history.summary()).toEqual({
-        last: null,
+        lastRun: null,
         lastSuccessAt: null,
         refusedSince: null,
         failedSince: null,
@@ -66,13 +67,13 @@ export function describePublicationHistory(name: string, open: () => Promise<His
     });
 
     it('shows a publication once it has happened, as it was begun', async () => {
-      const version = await history.begin(draft('first'));
+      const version = await history.beginVersion(draft('first'));
       expect(await history.find(version)).toBeNull();
       expect(await history.latest()).toBeNull();
 
       await history.confirm(version, at(1));
 
-      const { snapshot, position, begunAt, isWritten, after, ...shown } = draft('first');
+      const { snapshot, position, begunAt, isWritten, highestNamed: after, ...shown } = draft('first');
       expect(await history.latest()).toEqual({ ...shown, version, publishedAt: at(1), liveAt: null, brokenAt: null });
       expect(await history.find(version)).toEqual(await history.latest());
     });
@@ -89,7 +90,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
         changedPairs: 3,
         allPairs: 9,
       };
-      const { version } = await history.confirm(await history.begin({ ...draft('x'), access }), at(3));
+      const { version } = await history.confirm(await history.beginVersion({ ...draft('x'), access }), at(3));
       expect(await history.find(version)).toMatchObject({ access });
     });
 
@@ -109,11 +110,11 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
     it('learns from the live text how a run ended that died in between', async () => {
       await published('before', 1);
-      await history.begin(draft('tried first'));
-      const happened = await history.begin(draft('written'));
-      const abandoned = await history.begin(draft('tried last'));
+      await history.beginVersion(draft('tried first'));
+      const happened = await history.beginVersion(draft('written'));
+      const abandoned = await history.beginVersion(draft('tried last'));
 
-      await history.settle({ text: 'written' }, at(5));
+      await history.settleBegun([{ text: 'written' }], at(5));
 
       expect(await history.latest()).toMatchObject({ version: happened, text: 'written', publishedAt: at(5) });
       expect(await history.find(abandoned)).toBeNull();
@@ -121,14 +122,14 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
     it('publishes an abandoned version whose write arrives late, until another one is published', async () => {
       await published('before', 1);
-      const first = await history.begin(draft('first'));
-      const second = await history.begin(draft('second'));
-      await history.settle({ text: 'before' }, at(2));
+      const first = await history.beginVersion(draft('first'));
+      const second = await history.beginVersion(draft('second'));
+      await history.settleBegun([{ text: 'before' }], at(2));
       expect(await history.find(second)).toBeNull();
 
-      await history.settle({ text: 'second' }, at(3));
+      await history.settleBegun([{ text: 'second' }], at(3));
       expect(await history.latest()).toMatchObject({ version: second, publishedAt: at(3) });
-      await history.settle({ text: 'first' }, at(4));
+      await history.settleBegun([{ text: 'first' }], at(4));
       expect(await history.find(first)).toBeNull();
     });
 
@@ -136,10 +137,10 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const { version } = await published('before', 1);
       const restored = { version, until: at(59), reason: 'a test' };
       const edit = { textHash: 'digest of an edit' };
-      const again = await history.begin({ ...draft('again'), restored, edit });
-      await history.begin(draft('never written'));
-      await history.settle({ text: 'again' }, at(3));
-      const last = await history.confirm(await history.begin({ ...draft('again'), isWritten: false }), at(4));
+      const again = await history.beginVersion({ ...draft('again'), restored, edit });
+      await history.beginVersion(draft('never written'));
+      await history.settleBegun([{ text: 'again' }], at(3));
+      const last = await history.confirm(await history.beginVersion({ ...draft('again'), isWritten: false }), at(4));
 
       expect(await history.find(again)).toMatchObject({ edit });
       expect(await history.takeUnreported()).toEqual([
@@ -156,8 +157,8 @@ export function describePublicationHistory(name: string, open: () => Promise<His
 
     it('publishes nothing where the live text belongs to no publication', async () => {
       const { version } = await published('before', 1);
-      await history.begin(draft('tried'));
-      await history.settle({ text: null }, at(2));
+      await history.beginVersion(draft('tried'));
+      await history.settleBegun([{ text: null }], at(2));
       expect(await versions()).toEqual([version]);
     });
 
@@ -168,18 +169,41 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       await history.markLive(first.version, at(4));
 
       expect((await history.find(first.version))?.liveAt).toEqual(at(3));
-      expect((await history.summary()).live).toEqual({ hash: first.hash, confirmedAt: at(3) });
+      expect((await history.summary()).live).toMatchObject({ version: 1, hash: first.hash, confirmedAt: at(3) });
     });
 
     it('publishes a version that the target says it has held, whatever an edit by hand put in its place', async () => {
       await published('first', 1);
-      const version = await history.begin(draft('second'));
+      const version = await history.beginVersion(draft('second'));
       const { hash } = draft('second');
-      await history.settle({ text: 'by hand' }, at(2));
-      await history.settle({ text: 'by hand', written: { generation: version, hash: 'of another database' } }, at(2));
+      await history.settleBegun([{ text: 'by hand' }], at(2));
+      await history.settleBegun(
+        [{ text: 'by hand', namedVersion: { generation: version, hash: 'of another database' } }],
+        at(2),
+      );
       expect(await history.latest()).toMatchObject({ text: 'first' });
-      await history.settle({ text: 'by hand', written: { generation: version, hash } }, at(3));
+      await history.settleBegun([{ text: 'by hand', namedVersion: { generation: version, hash } }], at(3));
       expect(await history.latest()).toMatchObject({ version, text: 'second', publishedAt: at(3) });
+    });
+
+    it('gives the snapshot behind the newest version: of a restored one the older one, of a found one none', async () => {
+      const made = async (given: Partial<PublicationDraft>) =>
+        (await history.confirm(await history.beginVersion({ ...draft('any'), ...given }), at(1))).version;
+      expect(await history.newestAccess()).toBeNull();
+      const first = await made({ snapshot: '{"version":1}', snapshotHash: 'one' });
+      await history.beginVersion({ ...draft('only begun'), snapshotHash: 'never' });
+      expect(await history.newestAccess()).toEqual({ version: first, snapshotHash: 'one' });
+
+      const until = { until: at(59), reason: 'a test' };
+      const again = await made({ snapshotHash: 'of now', restored: { version: first, ...until } });
+      const twice = await made({ snapshotHash: 'of now', restored: { version: again, ...until } });
+      expect(await history.newestAccess()).toEqual({ version: twice, snapshotHash: 'one' });
+      expect(await history.accessSnapshot(twice)).toBe('{"version":1}');
+
+      const found = await made({ isFound: true });
+      expect(await history.newestAccess()).toMatchObject({ version: twice });
+      expect(await history.accessSnapshot(found)).toBeNull();
+      expect(await history.accessSnapshot(found + 1)).toBeNull();
     });
 
     it('removes what is past, and nothing that is in force, restored, broken or needed to measure from', async () => {
@@ -190,7 +214,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const used = await published('in force when the days began', 4);
       await history.markLive(used.version, at(4));
       const restored = { version: first.version, until: at(59), reason: 'a test' };
-      await history.confirm(await history.begin({ ...draft('restored later'), restored }), at(6));
+      await history.confirm(await history.beginVersion({ ...draft('restored later'), restored }), at(6));
       await published('last', 7);
       const before = await versions();
       expect(await history.removePast(at(5), 1)).toBe(0); // nothing of it is reported yet

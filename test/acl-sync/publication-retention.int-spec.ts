@@ -8,7 +8,7 @@ describe('published versions', () => {
   beforeAll(async () => {
     database = await freshDatabase();
     const acl = { retentionDays: 30, retentionVersions: 2 };
-    await migrate(database.migrationUrl, database.url, { least: { audit: { retentionDays: 1 }, acl } });
+    await migrate(database.migrationUrl, database.url, { minRetention: { audit: { retentionDays: 1 }, acl } });
     service = new Client(database.url);
     await service.connect();
     for (const days of [90, 60, 50, 40, 1]) {

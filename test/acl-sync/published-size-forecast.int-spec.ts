@@ -15,7 +15,7 @@ describe('the forecast of size', () => {
   const forecast = async (share: number, growth = little, next = sync.snapshot) => {
     const bytes = Buffer.byteLength(sync.target.text ?? '');
     sync.target.limitBytes = Math.round(bytes * share);
-    const result = new PublishedSizeForecast(sync.history, sync.preparer, sync.target).forecast(
+    const result = new PublishedSizeForecast(sync.history, sync.preparer, sync.targets).forecast(
       () => Promise.resolve(next),
       () => Promise.resolve(growth),
     );
@@ -26,8 +26,8 @@ describe('the forecast of size', () => {
     sync = new SyncUnderTest(many(60).snapshot());
     await sync.run();
     compiled = 0;
-    const compile = sync.preparer.compile.bind(sync.preparer);
-    sync.preparer.compile = (snapshot, limit) => {
+    const { compile } = sync.preparer.tasks;
+    sync.preparer.tasks.compile = (snapshot, limit) => {
       compiled++;
       return compile(snapshot, limit);
     };
@@ -56,7 +56,7 @@ describe('the forecast of size', () => {
 
   it('returns null for a target without a limit, and for a first small snapshot', async () => {
     const empty = new SyncUnderTest(aSnapshot().snapshot());
-    const of = new PublishedSizeForecast(empty.history, sync.preparer, empty.target);
+    const of = new PublishedSizeForecast(empty.history, sync.preparer, empty.targets);
     const ask = (bytes: number) =>
       of.forecast(
         () => Promise.resolve(empty.snapshot),

@@ -78,7 +78,10 @@ describe('a run that is refused', () => {
       sync.target.editByHand('by hand');
       await sync.run();
       expect(sync.target.former).toBe('by hand');
-      expect((await sync.history.summary()).last).toMatchObject({ outcome: 'refused', drift: { overwritten: true } });
+      expect((await sync.history.summary()).lastRun).toMatchObject({
+        outcome: 'refused',
+        drift: { overwritten: true },
+      });
       expect(sync.audited.filter(({ event }) => event === 'drift_found')).toHaveLength(found);
     }
   });
@@ -87,19 +90,19 @@ describe('a run that is refused', () => {
     const reason = { ...REFUSED, code: 'unexplained-change' };
     sync.preparer.tamper = (candidate) => ({ ...candidate, findings: [reason] });
     await sync.run();
-    const { waiting } = (await sync.history.summary()).last ?? {};
+    const { waiting } = (await sync.history.summary()).lastRun ?? {};
     expect(waiting).toMatchObject({ since: sync.clock.now(), reasons: [reason] });
 
     sync.clock.advance(60);
     sync.target.failure = new RulesTargetUnavailable('unreachable', 'no answer');
     expect(await sync.run()).toMatchObject({ kind: 'failed' });
-    expect((await sync.history.summary()).last?.waiting).toEqual(waiting);
+    expect((await sync.history.summary()).lastRun?.waiting).toEqual(waiting);
     sync.target.failure = null;
     const until = new Date(sync.clock.now().getTime() + 3_600_000);
     const restore = { version: 1, until, reason: 'a test' };
     expect(await sync.run({ trigger: 'restore', restore })).toMatchObject({
       reasons: [{ code: 'restore-contradicted' }],
     });
-    expect((await sync.history.summary()).last?.waiting).toEqual(waiting);
+    expect((await sync.history.summary()).lastRun?.waiting).toEqual(waiting);
   });
 });

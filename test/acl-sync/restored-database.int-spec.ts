@@ -1,6 +1,6 @@
 import { compile } from '../../src/trino-rules/compile/compile.js';
 import { rulesText } from '../../src/trino-rules/compile/rules-text.js';
-import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
+import { documentOf } from '../../src/trino-rules/document/rules-reader.js';
 import type { TableRule } from '../../src/trino-rules/document/rules-document.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
@@ -54,7 +54,7 @@ describe('a database that was restored from a backup', () => {
     expect(await sync.history.latest()).toMatchObject({ version: 3, text: live, isFound: true });
     expect(await sync.history.summary()).toMatchObject({
       databaseBehind: { version: 3, hash: sync.target.written?.hash },
-      last: { waiting: { reasons: [{ code: 'database-behind' }] }, drift: null },
+      lastRun: { waiting: { reasons: [{ code: 'database-behind' }] }, drift: null },
     });
     expect(events()).toEqual(['database_behind', 'publication_refused']);
     expect(sync.log.at('error')).toContain('TRINO_ACL_DATABASE_BEHIND');
@@ -155,7 +155,7 @@ describe('a target that another database wrote, or that lost its annotations', (
       reasons: [{ code: 'database-behind' }],
     });
     expect(sync.target.text).toBe(others);
-    await sync.history.approve((await sync.history.summary()).last?.waiting?.hash ?? '');
+    await sync.history.approve((await sync.history.summary()).lastRun?.waiting?.hash ?? '');
     expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 10 } });
   });
 
@@ -176,7 +176,7 @@ describe('a target that another database wrote, or that lost its annotations', (
     });
     expect(sync.target.text).toBe(repaired);
 
-    await sync.history.approve((await sync.history.summary()).last?.waiting?.hash ?? '');
+    await sync.history.approve((await sync.history.summary()).lastRun?.waiting?.hash ?? '');
     await sync.run();
     const proved = sync.target.text;
     const until = new Date(sync.clock.now().getTime() + 3_600_000);
@@ -196,7 +196,7 @@ describe('a target that another database wrote, or that lost its annotations', (
     const text = rulesText({ ...document, tables: [closed, ...document.tables, open] });
     Object.assign(sync.target, foreign, { text });
     await sync.run();
-    await sync.history.approve((await sync.history.summary()).last?.waiting?.hash ?? '');
+    await sync.history.approve((await sync.history.summary()).lastRun?.waiting?.hash ?? '');
     await sync.run();
     const until = new Date(sync.clock.now().getTime() + 3_600_000);
     expect(await sync.run({ trigger: 'restore', restore: { version: 9, until, reason: 'a test' } })).toMatchObject({

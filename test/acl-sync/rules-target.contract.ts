@@ -48,11 +48,11 @@ export function describeRulesTarget(name: string, open: () => Promise<TargetUnde
     });
 
     it('names the version that was written last, also where an edit by hand has replaced it', async () => {
-      expect((await read()).written).toBeUndefined();
+      expect((await read()).namedVersion).toBeUndefined();
       await publish('first', 7);
-      expect((await read()).written).toEqual({ generation: 7, hash: 'a7' });
+      expect((await read()).namedVersion).toEqual({ generation: 7, hash: 'a7' });
       await under.editByHand('edited by hand');
-      expect((await read()).written).toEqual({ generation: 7, hash: 'a7' });
+      expect((await read()).namedVersion).toEqual({ generation: 7, hash: 'a7' });
     });
 
     it('keeps nothing beside the first text', async () => {
@@ -73,7 +73,7 @@ export function describeRulesTarget(name: string, open: () => Promise<TargetUnde
       await publish('second', 2);
       await publish('second', 3);
       expect(await under.former()).toBe('first');
-      expect((await read()).written).toEqual({ generation: 3, hash: 'a3' });
+      expect((await read()).namedVersion).toEqual({ generation: 3, hash: 'a3' });
     });
 
     it('keeps a manual edit beside the text that replaces it', async () => {

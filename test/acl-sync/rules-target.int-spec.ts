@@ -41,7 +41,11 @@ describeRulesTarget('configmap', async () => {
   await writeFile(tokenFile, 'token-1\n');
   const api = new KubernetesApi({ apiUrl, caFile: '', tokenFile }, new SkippingTimers());
   return {
-    target: new ConfigMapRulesTarget(api, { namespace: 'engine', name: 'trino-access-control' }, new LogBook()),
+    target: new ConfigMapRulesTarget(
+      api,
+      { namespace: 'engine', name: 'trino-access-control', key: 'configmap:engine/trino-access-control' },
+      new LogBook(),
+    ),
     former: () => Promise.resolve(server.map?.data?.['rules.json.bak'] ?? null),
     editByHand: (text) => {
       server.edit({ data: { 'rules.json': text } });

@@ -14,6 +14,7 @@ function run(minute: number, outcome: Run['outcome'], overrides: Partial<Run> = 
     drift: null,
     waiting: null,
     isRestore: false,
+    targets: [],
     ...overrides,
   };
 }
@@ -33,13 +34,13 @@ export function describeRunHistory(name: string, open: () => Promise<HistoryUnde
       const reasons: Finding[] = [{ code: 'unexplained-change', severity: 'error', message: 'a message' }];
       const waiting = { hash: 'of a text', since: at(1), reasons };
       await history.record(run(2, 'refused', { waiting }));
-      expect((await history.summary()).last).toEqual(run(2, 'refused', { waiting }));
+      expect((await history.summary()).lastRun).toEqual(run(2, 'refused', { waiting }));
     });
 
     it('knows that a refused restore leaves the rules as they were', async () => {
       await history.record(run(1, 'applied'));
       await history.record(run(2, 'refused', { trigger: 'restore', isRestore: true }));
-      expect(await history.summary()).toMatchObject({ last: { outcome: 'refused' }, refusedSince: null });
+      expect(await history.summary()).toMatchObject({ lastRun: { outcome: 'refused' }, refusedSince: null });
       await history.record(run(3, 'refused'));
       await history.record(run(4, 'refused', { trigger: 'restore', isRestore: true }));
       expect(await history.summary()).toMatchObject({ lastSuccessAt: at(1), refusedSince: at(3) });
@@ -62,7 +63,7 @@ export function describeRunHistory(name: string, open: () => Promise<HistoryUnde
       await history.record(run(4, 'refused', { reasons: [...reasons], drift }));
 
       expect(await history.summary()).toEqual({
-        last: run(4, 'refused', { reasons: [...reasons], drift }),
+        lastRun: run(4, 'refused', { reasons: [...reasons], drift }),
         lastSuccessAt: at(1),
         refusedSince: at(2),
         failedSince: null,
@@ -75,7 +76,7 @@ export function describeRunHistory(name: string, open: () => Promise<HistoryUnde
 
     it('lists refused and failed runs among the versions, equal ones in a row once', async () => {
       const reasons: Finding[] = [{ code: 'proof-difference', severity: 'error', message: 'bo may too much' }];
-      const published = async (text: string) => history.confirm(await history.begin(draft(text)), at(9));
+      const published = async (text: string) => history.confirm(await history.beginVersion(draft(text)), at(9));
       await history.record(run(1, 'failed'));
       const { version: first } = await published('first');
       await history.record(run(2, 'applied'));

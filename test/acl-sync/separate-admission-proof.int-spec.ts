@@ -27,10 +27,10 @@ describe('the proof of what is being written', () => {
     const file = join(folder, 'program.mjs');
     const head = `let asked = 0; process.on('disconnect', () => process.exit());`;
     await writeFile(file, `${head} process.on('message', (task) => { ${program} });`);
-    proof = new SeparateAdmissionProof(log, { ...LIMITS, ...limits }, pathToFileURL(file));
+    proof = new SeparateAdmissionProof(log, ['rules'], { ...LIMITS, ...limits }, pathToFileURL(file));
     return proof;
   };
-  const LOADED = `if (task.kind === 'load') return process.send({ result: { refusal: null, verdicts: [] } });`;
+  const LOADED = `if (task.name === 'load') return process.send({ result: { refusal: null, verdicts: [] } });`;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'admission-proof-'));
@@ -44,7 +44,7 @@ describe('the proof of what is being written', () => {
   const refusal = async (by: SeparateAdmissionProof, asked: Snapshot) => (await by.judge(asked, null)).refusal;
 
   it('compiles and proves it', async () => {
-    proof = new SeparateAdmissionProof(log, LIMITS);
+    proof = new SeparateAdmissionProof(log, ['rules'], LIMITS);
     const clash: Snapshot = { ...snapshot, users: [...snapshot.users, { id: 99, name: 'ANA', isActive: true }] };
 
     expect(await refusal(proof, snapshot)).toBeNull();
@@ -55,7 +55,7 @@ describe('the proof of what is being written', () => {
 
   it('is left to the run at its deadline, and the next one has a new process', async () => {
     const stuck = await asked(
-      `${LOADED} if (task.snapshot.users[0].id === 1) for (;;);  process.send({ result: { refusal: null, verdicts: [] } });`,
+      `${LOADED} if (task.args[0].users[0].id === 1) for (;;);  process.send({ result: { refusal: null, verdicts: [] } });`,
       {
         milliseconds: 2_000,
       },
@@ -86,7 +86,7 @@ describe('the proof of what is being written', () => {
   });
 
   it('refuses nothing for want of a process', async () => {
-    const missing = new SeparateAdmissionProof(log, LIMITS, pathToFileURL(join(folder, 'missing.mjs')));
+    const missing = new SeparateAdmissionProof(log, ['rules'], LIMITS, pathToFileURL(join(folder, 'missing.mjs')));
 
     expect(await refusal(missing, snapshot)).toBeNull();
     expect(log.at('warn')).toHaveLength(1);

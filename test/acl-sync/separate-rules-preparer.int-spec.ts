@@ -1,9 +1,12 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { failureOf } from '../../src/acl-sync/domain/publication.js';
 import { SeparateRulesPreparer } from '../../src/acl-sync/infrastructure/preparation-process.js';
+import { writeSnapshot } from '../../src/trino-rules/model/snapshot-file.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 
 describe('the process that prepares rules', () => {
@@ -14,12 +17,12 @@ describe('the process that prepares rules', () => {
   const running = async (program: string, limits: { milliseconds: number; heapMebibytes: number }) => {
     const file = join(folder, 'program.mjs');
     await writeFile(file, program);
-    return new SeparateRulesPreparer(limits, pathToFileURL(file));
+    return new SeparateRulesPreparer(0, limits, pathToFileURL(file));
   };
   const snapshot = aSnapshot().snapshot();
   const failure = async (preparer: SeparateRulesPreparer) =>
     failureOf(
-      await preparer.compile(snapshot, null).then(
+      await preparer.run('compile', snapshot, null).then(
         () => null,
         (error: unknown) => error,
       ),
@@ -51,13 +54,49 @@ describe('the process that prepares rules', () => {
       `const held = Array.from({ length: 150 }, () => new Array(131_072).fill(0.5));
        process.on('message', () => process.send({ result: String(held.length) }));`,
     );
-    expect(await new SeparateRulesPreparer(undefined, pathToFileURL(file)).compile(snapshot, null)).toBe('150');
+    expect(await new SeparateRulesPreparer(0, undefined, pathToFileURL(file)).run('compile', snapshot, null)).toBe(
+      '150',
+    );
   });
 
   it('answers within its limits', async () => {
-    expect(await new SeparateRulesPreparer().compile(snapshot, null)).toMatchObject({
+    expect(await new SeparateRulesPreparer().run('compile', snapshot, null)).toMatchObject({
       kind: 'compiled',
       text: expect.stringContaining('"catalogs"') as string,
     });
+  });
+
+  it('keeps its process for the next task if told to, unless the task failed', async () => {
+    const file = join(folder, 'program.mjs');
+    await writeFile(
+      file,
+      `process.on('message', ({ args: [, limit] }) => process.send(limit === 1 ? { thrown: 'no' } : { result: process.pid }));`,
+    );
+    const processes = async (keptMs: number): Promise<number> => {
+      const preparer = new SeparateRulesPreparer(keptMs, undefined, pathToFileURL(file));
+      const compile = (limit: number | null) => preparer.run('compile', snapshot, limit);
+      const [first, second] = [await compile(null), await compile(null)];
+      await expect(compile(1)).rejects.toThrow('no');
+      const third = await compile(null);
+      await preparer.onApplicationShutdown();
+      return new Set<unknown>([first, second, third]).size;
+    };
+    expect(await processes(60_000)).toBe(2);
+    expect(await processes(0)).toBe(3);
+  });
+
+  it('signs a bundle; replicas agree on its tag, though signatures differ', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const text = JSON.stringify(writeSnapshot(snapshot));
+    const [one, other, unsigned] = await Promise.all(
+      [key, key, null].map((by) => new SeparateRulesPreparer().run('bundle', text, 'v7-0123456789ab', by)),
+    );
+    expect(gunzipSync(one?.archive ?? '').toString()).toMatch(
+      /"revision":"v7-0123456789ab"[^]*"signatures":\["[\w.-]+"\]/,
+    );
+    expect(one?.archive).not.toEqual(other?.archive);
+    expect(one?.tag).toBe(other?.tag);
+    expect(unsigned?.tag).not.toBe(one?.tag);
   });
 });

@@ -2,13 +2,21 @@ import { Registry } from 'prom-client';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
 import { AclSyncService, RunReportsService } from '../../src/acl-sync/acl-sync.service.js';
 import { CandidateService } from '../../src/acl-sync/candidate.service.js';
-import { type Candidate, compileFor, type Preparation, prepare } from '../../src/acl-sync/domain/candidate.js';
+import { type Candidate, prepare } from '../../src/acl-sync/domain/candidate.js';
+import { firstStep } from '../../src/trino-rules/transition/first-step.js';
 import type { RunOrder, RunOutcome } from '../../src/acl-sync/domain/publication.js';
-import { prepareWithdrawal, type WithdrawalOrder } from '../../src/acl-sync/domain/prepared-withdrawal.js';
-import { type CompiledText, type Lease, RulesPreparer, SyncLock } from '../../src/acl-sync/domain/run-ports.js';
-import { documentOf } from '../../src/acl-sync/domain/unexplained-change.js';
+import { prepareWithdrawal } from '../../src/acl-sync/domain/prepared-withdrawal.js';
+import {
+  type PreparationTasks,
+  preparationTasks,
+  runTask,
+  type TaskName,
+} from '../../src/acl-sync/domain/preparation-tasks.js';
+import { type Lease, RulesPreparer, SyncLock } from '../../src/acl-sync/domain/run-ports.js';
+import { type RulesTarget, RulesTargets } from '../../src/acl-sync/domain/rules-target.js';
 import { type Preview, PreviewService } from '../../src/acl-sync/preview.service.js';
 import { AuditService } from '../../src/audit/audit.service.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
 import {
   AUDIT_EVENTS,
   type AuditEntry,
@@ -16,7 +24,6 @@ import {
   type AuditEventName,
   type AuditSubject,
   type AuditFilter,
-  AuditStore,
   type TrailPosition,
 } from '../../src/audit/domain/audit-event.js';
 import type { Growth } from '../../src/grants/domain/admission-ports.js';
@@ -26,10 +33,10 @@ import type { GuaranteeVerdict } from '../../src/trino-rules/answers/guarantee-v
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { Transaction } from '../../src/platform/database/transaction.js';
-import { type AccessChange, compareAccess } from '../../src/trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
 import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
+import { FakeTimers } from '../support/fakes/fake-timers.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { TEST_SECRET } from '../support/service/secrets.js';
 import { TestClock } from '../support/fakes/test-clock.js';
@@ -40,6 +47,8 @@ export class SyncUnderTest {
   /** Whether the database answers to the reading of grants. */
   canRead = true;
   readonly target = new FakeRulesTarget();
+  readonly targets: RulesTargets;
+  readonly timers = new FakeTimers();
   readonly history = new FakePublicationHistory();
   readonly preparer = new FaultyPreparer();
   readonly lock = new FreeLock();
@@ -52,14 +61,25 @@ export class SyncUnderTest {
   readonly snapshots: SnapshotStore;
   private readonly previews: PreviewService;
 
-  /** @param through stands between the service and its ports */
-  constructor(snapshot: Snapshot, through: <T extends object>(port: T) => T = (port) => port) {
+  /**
+   * @param through stands between the service and its ports
+   * @param others further targets; `opa`: OPA is the only target
+   */
+  constructor(
+    snapshot: Snapshot,
+    through: <T extends object>(port: T) => T = (port) => port,
+    others: readonly RulesTarget[] | 'opa' = [],
+  ) {
     this.snapshot = snapshot;
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET });
     this.snapshots = new FixedSnapshotStore(this, settings);
     const audit = new AuditService(new FakeAuditStore(this.audited), this.clock, settings, this.log);
-    const metrics = new AclSyncMetrics(this.metrics);
     const [target, history] = [through(this.target), through(this.history)];
+    this.targets =
+      others === 'opa'
+        ? new RulesTargets([], true)
+        : new RulesTargets([target, ...others], false, target.key, others.length === 0);
+    const metrics = new AclSyncMetrics(this.metrics, this.targets);
     const reports = new RunReportsService(
       history,
       audit,
@@ -68,10 +88,10 @@ export class SyncUnderTest {
       this.log,
       this.guarantees,
     );
-    const { preparer, lock, clock } = this;
-    const candidates = new CandidateService(this.snapshots, audit, history, preparer, target, settings, this.log);
-    this.previews = new PreviewService(candidates, preparer, target, history, clock, this.guarantees);
-    this.service = new AclSyncService(candidates, preparer, target, history, lock, reports, clock);
+    const { preparer, lock, clock, targets, timers } = this;
+    const candidates = new CandidateService(this.snapshots, audit, history, preparer, targets, settings, this.log);
+    this.previews = new PreviewService(candidates, targets, history, clock, this.guarantees, timers);
+    this.service = new AclSyncService(candidates, targets, history, lock, reports, clock, timers);
   }
 
   /** The audit event of a change. */
@@ -97,30 +117,33 @@ class FaultyPreparer extends RulesPreparer {
   tamper: (candidate: Candidate, snapshot: Snapshot) => Candidate = (candidate) => candidate;
 
   /** The digest of the compiler. */
-  build = 'a build';
+  compilerDigest = 'a build';
 
   canCompile = true;
+
+  canStage = true;
 
   /** Number of preparations. */
   prepared = 0;
 
-  override prepare(preparation: Preparation): Promise<Candidate> {
-    this.prepared += 1;
-    return Promise.resolve(preparation).then((given) => this.tamper(prepare(given, this.build), given.snapshot));
-  }
+  readonly tasks: PreparationTasks = {
+    ...preparationTasks(this.compilerDigest),
+    prepare: (preparation) => {
+      this.prepared += 1;
+      return this.tamper(prepare(preparation, this.compilerDigest), preparation.snapshot);
+    },
+    withdraw: (preparation, order) => {
+      if (order.how === 'compiled' && !this.canCompile) throw new Error('out of memory');
+      return prepareWithdrawal(preparation, this.compilerDigest, order);
+    },
+    firstStep: (order) => {
+      if (!this.canStage) throw new Error('out of memory');
+      return firstStep(order);
+    },
+  };
 
-  override withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null> {
-    if (order.how === 'compiled' && !this.canCompile) return Promise.reject(new Error('out of memory'));
-    return Promise.resolve(prepareWithdrawal(preparation, this.build, order));
-  }
-
-  override compare(before: string, after: string): Promise<AccessChange> {
-    return Promise.resolve(compareAccess(documentOf(before), documentOf(after)));
-  }
-
-  override compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText> {
-    const compiled = compileFor(snapshot, limit);
-    return Promise.resolve(compiled.kind === 'too-large' ? compiled : { kind: 'compiled', text: compiled.rules.text });
+  override run<Name extends TaskName>(name: Name, ...args: Parameters<PreparationTasks[Name]>) {
+    return Promise.resolve().then(() => runTask(this.tasks, { name, args }));
   }
 }
 
@@ -186,7 +209,7 @@ class FixedSnapshotStore extends SnapshotStore {
     return ends.sort((a, b) => Number(a) - Number(b))[0] ?? null;
   }
 
-  override growth(): Promise<Growth> {
+  override growthSince(): Promise<Growth> {
     return Promise.resolve({ bytes: 0, isWide: false });
   }
 }
@@ -195,7 +218,7 @@ class FakeAuditStore extends AuditStore {
   private readonly times = new WeakMap<AuditEntry, Date>();
 
   constructor(private readonly entries: AuditEntry[]) {
-    super();
+    super(...([] as unknown as ConstructorParameters<typeof AuditStore>));
   }
 
   override append(entries: readonly AuditEntry[], at: Date): Promise<void> {
@@ -204,7 +227,7 @@ class FakeAuditStore extends AuditStore {
     return Promise.resolve();
   }
 
-  override position(): Promise<TrailPosition> {
+  override endPosition(): Promise<TrailPosition> {
     return Promise.resolve('0:0');
   }
 

@@ -62,7 +62,9 @@ describe('access to the rules target', () => {
       ['patch', 'engine', 'configmaps', 'trino-access-control'],
     ]);
     expect(logged('TRINO_ACL_TARGET_DENIED')).toEqual([]);
-    expect(await service?.metrics()).toMatch(/^grantline_acl_target_available 1$/m);
+    expect(await service?.metrics()).toMatch(
+      /^grantline_acl_target_available{target="configmap:engine\/trino-access-control"} 1$/m,
+    );
   });
 
   it('is degraded, and a readable refusal in the log, where a right is missing; the service comes up', async () => {
@@ -78,7 +80,9 @@ describe('access to the rules target', () => {
         identity: 'system:serviceaccount:portal:grantline',
       }),
     ]);
-    expect(await service?.metrics()).toMatch(/^grantline_acl_target_available 0$/m);
+    expect(await service?.metrics()).toMatch(
+      /^grantline_acl_target_available{target="configmap:engine\/trino-access-control"} 0$/m,
+    );
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { PublicationDraft } from '../../src/acl-sync/domain/publication-history.js';
 import { AclSyncMetrics } from '../../src/acl-sync/acl-sync.metrics.js';
-import { RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
+import { RulesTargets, RulesTargetUnavailable, type TargetFailure } from '../../src/acl-sync/domain/rules-target.js';
 import { HeartbeatService, TargetProbe } from '../../src/acl-sync/heartbeat.service.js';
 import { HealthRegistry } from '../../src/platform/operations/health.js';
 import { FakePublicationHistory } from '../support/fakes/fake-publication-history.js';
@@ -13,7 +13,8 @@ describe('the watch of the rules target', () => {
   const [target, timers, log] = [new FakeRulesTarget(), new FakeTimers(), new LogBook()];
   const [health, registry] = [new HealthRegistry(), new Registry()];
   const history = new FakePublicationHistory();
-  const probe = new TargetProbe(target, history, new AclSyncMetrics(registry), timers, log, health);
+  const targets = new RulesTargets([target]);
+  const probe = new TargetProbe(targets, history, new AclSyncMetrics(registry, targets), timers, log, health);
   const heartbeat = new HeartbeatService(timers, log, [probe]);
   afterAll(() => heartbeat.beforeApplicationShutdown());
 
@@ -23,7 +24,7 @@ describe('the watch of the rules target', () => {
   /** Health, age in seconds, and metric. */
   async function shown(): Promise<unknown[]> {
     const { parts, ages } = await health.report();
-    const metric = /^grantline_acl_target_available (\S+)$/m.exec(await registry.metrics())?.[1];
+    const metric = /^grantline_acl_target_available{target="fake"} (\S+)$/m.exec(await registry.metrics())?.[1];
     return [parts['target'], ages['target'], metric];
   }
   async function aMinuteLater(): Promise<void> {
@@ -71,7 +72,7 @@ describe('the watch of the rules target', () => {
 
   it('finds rules there that were not published', async () => {
     fails(null);
-    const version = await history.begin({ ...aPublication, text: 'ours' });
+    const version = await history.beginVersion({ ...aPublication, text: 'ours' });
     await history.confirm(version, new Date(0));
     target.editByHand('ours');
     await aMinuteLater();
@@ -94,7 +95,8 @@ const aPublication: Omit<PublicationDraft, 'text'> = {
   access: null,
   isWithdrawal: false,
   isFound: false,
-  after: 0,
+  firstStepOf: null,
+  highestNamed: 0,
   restored: null,
   checks: [],
   trigger: 'schedule',

@@ -101,11 +101,23 @@ describe('acl test', () => {
     expect(await judge([{ ...apart, except: [{ type: 'user', name: 'bo' }] }], rules)).toMatchObject({ code: 0 });
   });
 
+  it('takes users by any name, whatever kind of principal they are', async () => {
+    const rules = opened({ user: 'Ana|ana', privileges: ['SELECT'] });
+    const except = [
+      { type: 'user', name: 'ana' },
+      { type: 'engine', name: 'Ana' },
+    ];
+    expect(await judge([{ ...never, except }], rules)).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('leaves out service accounts, and says so', async () => {
     const rules = opened({ user: 'etl', privileges: ['SELECT'] });
     expect(await judge([never], rules)).toMatchObject({ code: 1 });
     const { code, stdout } = await judge([never], rules, '--service-account', 'etl');
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('not about: etl') as string });
+    const ofIt = { ...never, principal: { type: 'user', name: 'etl' } };
+    const { stderr } = await judge([ofIt], rules, '--service-account', 'etl');
+    expect(stderr).toContain('guarantees[0].principal.name is a service account, which no guarantee is about');
   });
 
   it.each([
@@ -116,6 +128,7 @@ describe('acl test', () => {
     ['two of one name', [never, { ...never, name: 'A' }], {}, 'guarantees[1].name is the name of another guarantee'],
     ['rows of the engine', [{ ...never, resource: { engine: true }, unfiltered: true }], {}, 'holds no rows'],
     ['no principals', [{ name: 'a', kind: 'only', principals: [], resource: {} }], {}, 'must name at least one'],
+    ['ids', [{ ...never, principal: { type: 'user', id: 3 } }], {}, 'guarantees[0].principal.id is not a known field'],
     ['a count of none', [{ ...never, kind: 'at_most', count: 0 }], {}, 'guarantees[0].count must be an integer'],
   ])('refuses %s with 2, and says why', async (_, guarantees, rules, message) => {
     const { code, stderr } = await judge(guarantees, rules);

@@ -41,13 +41,13 @@ describe('the audit trail', () => {
   });
 
   it('keeps events for the minimum that the owner has set, whatever the service requests', async () => {
-    await migrate(database.migrationUrl, database.url, { least: keeping(30) });
+    await migrate(database.migrationUrl, database.url, { minRetention: keeping(30) });
     await expect(service.query('SELECT remove_past_audit_events(29)')).rejects.toThrow('kept for 30 day(s) at least');
     for (const statement of ['UPDATE audit_retention SET least_days = 1', 'DELETE FROM audit_retention']) {
       await expect(service.query(statement)).rejects.toThrow('permission denied for table audit_retention');
     }
     await expect(owner.query('DELETE FROM audit_events')).rejects.toThrow('audit_events is append-only');
-    await migrate(database.migrationUrl, database.url, { least: keeping(1) });
+    await migrate(database.migrationUrl, database.url, { minRetention: keeping(1) });
   });
 
   it('is emptied by no other role of the database, which may run nothing with the rights of the owner', async () => {

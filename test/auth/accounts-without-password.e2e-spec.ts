@@ -190,7 +190,7 @@ describe('accounts without a password', () => {
     const { body: live } = await free();
     expect(live).toMatchObject({
       code: 'name_in_use',
-      detail: expect.stringMatching(/^Version \d+ of the rules/) as string,
+      detail: expect.stringMatching(/^Version \d+, which is published/) as string,
     });
     await publish();
     expect((await free()).body).toMatchObject({

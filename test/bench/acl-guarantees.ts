@@ -79,8 +79,8 @@ function aGuarantee({ grants, groups }: Snapshot, chance: Chance, id: number): G
   };
   const scope = (resource: Node): GuaranteeScope => {
     const all = privilegesOn(resource).flatMap((each) => {
-      const { parts } = PRIVILEGE_TERMS[each];
-      return parts.length > 0 ? parts : [each];
+      const { components } = PRIVILEGE_TERMS[each];
+      return components.length > 0 ? components : [each];
     });
     const privileges = chance.next() < 0.3 ? [...new Set(all)] : chance.next() < 0.5 ? (['SELECT'] as const) : WRITING;
     return { resource, privileges, isUnfiltered: false };

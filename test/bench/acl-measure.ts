@@ -42,7 +42,7 @@ function measured(snapshot: Snapshot, variant: Variant): Partial<Measured> {
   if (variant !== 'ours') return all;
   const questions: Questions = { everyday: everydayQuestions(snapshot), ...proofQuestions(engine, snapshot) };
   writeFileSync(join(folder, 'questions.json'), JSON.stringify(questions));
-  return { ...all, gzip: gzipSync(text).length, people: engine.people.count };
+  return { ...all, gzip: gzipSync(text).length, people: engine.universe.count };
 }
 
 /** The median of further times in the same process, as in a service that does it every five minutes; null where the first one is like them. */

@@ -8,7 +8,7 @@ const [url, sessionId, userId, name] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString: url, max: 10 });
 const text = `
   SELECT u.id, u.username, u.email, u.role, u.is_active AS "isActive", u.created_at AS "createdAt",
-         u.one_time_until AS "oneTimeUntil"
+         u.one_time_until AS "passwordExpiresAt"
   FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.id = $1 AND u.id = $2 AND u.is_active AND s.ended_at IS NULL AND s.expires_at > $3`;
 const mark = 'UPDATE refresh_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL RETURNING session_id';

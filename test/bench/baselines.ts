@@ -1,9 +1,9 @@
 import { Bitset } from '../../src/trino-rules/compile/bitset.js';
 import { intentSets, type IntentSets, type NamedNode } from '../../src/trino-rules/compile/intent-sets.js';
-import { literal } from '../../src/trino-rules/compile/name-pattern.js';
+import { literalPattern } from '../../src/trino-rules/compile/name-pattern.js';
 import { serviceAccountRules } from '../../src/trino-rules/compile/compile.js';
-import { naming } from '../../src/trino-rules/compile/sibling-rules.js';
-import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
+import { siblingPatternField } from '../../src/trino-rules/compile/sibling-rules.js';
+import { siblingGroups } from '../../src/trino-rules/compile/table-rules.js';
 import type { RulesDocument, SchemaRule, TableRule } from '../../src/trino-rules/document/rules-document.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
@@ -11,7 +11,7 @@ import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 export function namesInFull(snapshot: Snapshot): RulesDocument {
   const intent = intentSets(snapshot);
   const accounts = serviceAccountRules(snapshot.settings);
-  const insiders = inFull(intent.reachesSomething, intent);
+  const insiders = inFull(intent.usersWithAccess, intent);
   return {
     catalogs: [...accounts.catalogs, ...catalogRules(intent), { allow: 'none' }],
     schemas: [...accounts.schemas, ...schemaRules(intent)],
@@ -19,8 +19,8 @@ export function namesInFull(snapshot: Snapshot): RulesDocument {
     queries: [{ user: insiders, allow: ['execute'] }],
     impersonation: [
       {
-        original_user: literal(snapshot.settings.ownAccount),
-        new_user: inFull(intent.reachesSomething.and(intent.principals.activePeople), intent),
+        original_user: literalPattern(snapshot.settings.ownAccount),
+        new_user: inFull(intent.usersWithAccess.and(intent.principals.activePeople), intent),
         allow: true,
       },
     ],
@@ -29,7 +29,7 @@ export function namesInFull(snapshot: Snapshot): RulesDocument {
     system_information: [],
     system_session_properties: [
       { property: 'grantline_rules_.*', allow: false },
-      { user: snapshot.settings.serviceAccounts.map(literal).join('|'), allow: true },
+      { user: snapshot.settings.serviceAccounts.map(literalPattern).join('|'), allow: true },
     ],
     catalog_session_properties: accounts.catalog_session_properties,
   };
@@ -65,10 +65,10 @@ function forEachPerson({ user = '', ...rule }: TableRule): TableRule[] {
 }
 
 function* tableRules(intent: IntentSets): Generator<TableRule> {
-  for (const { siblings, scope, where } of siblingNodes(intent)) {
-    for (const { name, parts } of siblings) {
-      for (const { must, effect } of parts) {
-        const at = { ...where, ...naming(scope, () => literal(name)) };
+  for (const { siblings, scope, parentPatterns } of siblingGroups(intent)) {
+    for (const { name, effectUsers } of siblings) {
+      for (const { requiredUsers: must, effect } of effectUsers) {
+        const at = { ...parentPatterns, ...siblingPatternField(scope, () => literalPattern(name)) };
         if (!must.isEmpty()) yield { user: inFull(must, intent), ...at, ...effect };
       }
     }
@@ -77,10 +77,10 @@ function* tableRules(intent: IntentSets): Generator<TableRule> {
 
 function catalogRules(intent: IntentSets): RulesDocument['catalogs'] {
   return [...intent.root.children()].flatMap(({ name }) => {
-    const modes = intent.catalogModes(name);
+    const modes = intent.usersByModeIn(name);
     const all = modes.all.minus(intent.principals.serviceAccounts);
     const readOnly = modes.readOnly.minus(intent.principals.serviceAccounts);
-    const catalog = literal(name);
+    const catalog = literalPattern(name);
     return [
       ...(all.isEmpty() ? [] : [{ user: inFull(all, intent), catalog, allow: 'all' as const }]),
       ...(readOnly.isEmpty() ? [] : [{ user: inFull(readOnly, intent), catalog, allow: 'read-only' as const }]),
@@ -95,8 +95,8 @@ function schemaRules(intent: IntentSets): SchemaRule[] {
   };
   return [...intent.root.children()].flatMap((catalog) => {
     const rule = ({ resource }: NamedNode, people: Bitset, owner: boolean): SchemaRule[] => {
-      const schema = resource.schema === undefined ? {} : { schema: literal(resource.schema) };
-      const where = { catalog: literal(catalog.name), ...schema };
+      const schema = resource.schema === undefined ? {} : { schema: literalPattern(resource.schema) };
+      const where = { catalog: literalPattern(catalog.name), ...schema };
       return people.isEmpty() ? [] : [{ user: inFull(people, intent), ...where, owner }];
     };
     const narrow = [...catalog.children()].flatMap((schema) => [
@@ -110,6 +110,6 @@ function schemaRules(intent: IntentSets): SchemaRule[] {
 function inFull(people: Bitset, { principals }: IntentSets): string {
   return people
     .members()
-    .map((position) => literal(principals.subjects[position]?.name ?? ''))
+    .map((position) => literalPattern(principals.subjects[position]?.name ?? ''))
     .join('|');
 }

@@ -18,7 +18,7 @@ export interface EngineFigures {
 const HEAP = '4g';
 /** A turn takes at least so long; below that the clock and the compiler of the virtual machine would be measured. */
 const LONG_MS = 500;
-const MOST_TIMES = 200;
+const MAX_TIMES = 200;
 const WARM = 60;
 /** The shortest of them counts: the others were held up by what else runs on the machine. */
 const TURNS = 5;
@@ -60,7 +60,7 @@ async function steady(
   const few = questions.slice(0, WARM);
   const warm = await oracle.ask(few);
   const once = (warm.millis / few.length) * questions.length;
-  const times = Math.min(MOST_TIMES, Math.max(1, Math.ceil(LONG_MS / once)));
+  const times = Math.min(MAX_TIMES, Math.max(1, Math.ceil(LONG_MS / once)));
   let { millis, answers } = await oracle.ask(questions, times);
   for (let turn = 1; turn < TURNS && times > 1; turn++)
     ({ millis, answers } = better(millis, await oracle.ask(questions, times)));

@@ -28,7 +28,7 @@ export async function fill(url: string, { users, groups, grants, policies }: Sna
       rows(groups),
     );
     await client.query(
-      `INSERT INTO group_members SELECT g.id, m.value::integer, now()
+      `INSERT INTO group_members (group_id, user_id, added_at) SELECT g.id, m.value::integer, now()
          FROM json_to_recordset($1) AS g(id integer, members json), json_array_elements_text(g.members) AS m`,
       rows(groups),
     );
@@ -61,6 +61,8 @@ export async function fill(url: string, { users, groups, grants, policies }: Sna
          SELECT * FROM json_to_recordset($1) AS r(policy integer, "user" integer, "group" integer)`,
       rows(policies.flatMap(({ id, except }) => except.map((principal) => ({ policy: id, ...ids(principal) })))),
     );
+    for (const table of ['users', 'groups', 'grants', 'policies'])
+      await client.query(`SELECT setval(pg_get_serial_sequence('${table}', 'id'), max(id)) FROM ${table}`);
     await client.query('COMMIT');
     await client.query('ANALYZE'); // as autovacuum does within a minute
   } finally {

@@ -32,7 +32,7 @@ export function judge(text: string, snapshot: Snapshot): Judged {
     const engine = new EngineSets(rules, patterns, new UserUniverse(known, [rules], patterns));
     return [engine, prove(engine, snapshot, principals)] as const;
   });
-  const [dead, deadMs] = timed(() => unreachableRules(rules, engine.people, patterns));
+  const [dead, deadMs] = timed(() => unreachableRules(rules, engine.universe, patterns));
   const findings = [...checkInvariants(engine, snapshot.settings), ...proof, ...dead];
   if (findings.length > 0) throw new Error(textOf(findings));
   return { rules, engine, readMs, proveMs, deadMs };

@@ -1,8 +1,8 @@
 import type { Bitset } from '../../src/trino-rules/compile/bitset.js';
 import { intentSets } from '../../src/trino-rules/compile/intent-sets.js';
-import { anyOf } from '../../src/trino-rules/compile/name-pattern.js';
-import { naming } from '../../src/trino-rules/compile/sibling-rules.js';
-import { siblingNodes } from '../../src/trino-rules/compile/table-rules.js';
+import { patternOfNames } from '../../src/trino-rules/compile/name-pattern.js';
+import { siblingPatternField } from '../../src/trino-rules/compile/sibling-rules.js';
+import { siblingGroups } from '../../src/trino-rules/compile/table-rules.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 
 /**
@@ -14,10 +14,10 @@ export function lowerBound(snapshot: Snapshot): { named: number; bytes: number }
   const { subjects } = intent.principals;
   let named = 0;
   let bytes = 0;
-  for (const { siblings, scope, where } of siblingNodes(intent)) {
+  for (const { siblings, scope, parentPatterns } of siblingGroups(intent)) {
     const effects = new Map<string, { people: Bitset; siblings: string[]; effect: object }>();
-    for (const { name, parts } of siblings) {
-      for (const { effect, must } of parts) {
+    for (const { name, effectUsers } of siblings) {
+      for (const { effect, requiredUsers: must } of effectUsers) {
         const key = JSON.stringify(effect);
         const known = effects.get(key) ?? { people: must, siblings: [], effect };
         if (must.isEmpty()) continue;
@@ -26,9 +26,16 @@ export function lowerBound(snapshot: Snapshot): { named: number; bytes: number }
     }
     for (const { people, siblings: names, effect } of effects.values()) {
       named += people.count();
-      const user = anyOf(people.members().map((position) => subjects[position]?.name ?? ''));
+      const user = patternOfNames(people.members().map((position) => subjects[position]?.name ?? ''));
       bytes +=
-        Buffer.byteLength(JSON.stringify({ user, ...where, ...naming(scope, () => anyOf(names)), ...effect })) + 2;
+        Buffer.byteLength(
+          JSON.stringify({
+            user,
+            ...parentPatterns,
+            ...siblingPatternField(scope, () => patternOfNames(names)),
+            ...effect,
+          }),
+        ) + 2;
     }
   }
   return { named, bytes };

@@ -92,7 +92,7 @@ export function proofQuestions(engine: EngineSets, snapshot: Snapshot): Omit<Que
     }
   }
   const each = tableNames.reduce((sum, { columns }) => sum + asked(columns).length, others);
-  const people = engine.people.names();
+  const people = engine.universe.names();
   const chance = new Chance(11);
   const proof = Array.from({ length: SAMPLE }, (): Question[] => {
     const { columns, ...node } = tableNames[chance.below(tableNames.length)] ?? { columns: [], ...NOWHERE };
@@ -109,7 +109,7 @@ const NOWHERE: TableName = { catalog: FRESH, schema: FRESH, table: FRESH };
 
 /** Columns with a policy on one of these nodes. */
 function columnsOf(path: readonly NodeAccess[]): string[] {
-  const outcomes = new Set(path.flatMap(({ changes }) => changes.map(({ to }) => to.effect)));
+  const outcomes = new Set(path.flatMap(({ changes }) => changes.map(({ nodeState }) => nodeState.effect)));
   return [...new Set([...outcomes].flatMap(({ columns = [] }) => columns.map(({ name }) => name)))];
 }
 

@@ -23,7 +23,11 @@ export function joinSchedulingGroup(): (() => void) | null {
       move(group);
       return () => {
         move(root);
-        rmdirSync(group);
+        try {
+          rmdirSync(group);
+        } catch {
+          // A process that a failed part did not end is in it still: the failure is what is to be seen.
+        }
       };
     }
     rmdirSync(group);

@@ -1,5 +1,5 @@
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
-import { isOverData, PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
+import { isDataPrivilege, PRIVILEGES, type Privilege } from '../../src/trino-rules/model/privilege.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
 import { NOW, SETTINGS } from '../support/snapshots/snapshot-builder.js';
@@ -96,7 +96,7 @@ function exceptions(times: number): Snapshot {
       kind: 'deny',
       principal: { type: 'everyone' },
       except,
-      privileges: PRIVILEGES.filter(isOverData),
+      privileges: PRIVILEGES.filter(isDataPrivilege),
       resource: TABLE(`table_${i}`),
     });
   }
@@ -157,7 +157,7 @@ function privilegeMix(times: number): Snapshot {
   const builder = new TrapBuilder(500 * times);
   const groups = counted(60).map(() => builder.randomGroup(50 * times));
   counted(4_000 * times).forEach(() => {
-    const privileges = PRIVILEGES.filter((one) => isOverData(one) && builder.chance.next() < 1 / 3);
+    const privileges = PRIVILEGES.filter((one) => isDataPrivilege(one) && builder.chance.next() < 1 / 3);
     if (privileges.length > 0)
       builder.grant(builder.pick(groups), privileges, TABLE(`table_${builder.chance.below(500 * times)}`));
   });

@@ -44,9 +44,10 @@ describe('PostgreSQL', () => {
     direct = new Client(database.url);
     await direct.connect();
   });
+  // The proxy first: the service waits for queries on stranded connections, and in slow motion their limits are minutes.
   afterAll(async () => {
-    await service.stop();
     await proxy.down();
+    await service.stop();
     await direct.end();
     await database.drop();
   });

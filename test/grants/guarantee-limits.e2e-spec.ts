@@ -1,6 +1,6 @@
 import { AdmissionService } from '../../src/grants/admission.service.js';
 import { AdmissionProof } from '../../src/grants/domain/admission-ports.js';
-import { TOUCHES_ALL } from '../../src/grants/domain/guarantee.js';
+import { WHOLE_SCOPE } from '../../src/grants/domain/guarantee.js';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
@@ -93,7 +93,7 @@ describe('guarantees at their limits', () => {
         const waiting = session().runOutside(() =>
           session().run(async () => {
             await session().query(`SET LOCAL lock_timeout = '50ms'`);
-            await service.app.get(AdmissionService).admitGuarantees(TOUCHES_ALL);
+            await service.app.get(AdmissionService).admitGuarantees(WHOLE_SCOPE);
           }),
         );
         await expect(waiting).rejects.toMatchObject({ code: 'busy', details: { retryAfter: 5 } });

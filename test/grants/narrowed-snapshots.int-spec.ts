@@ -4,13 +4,13 @@ import { touchedPart } from '../../src/grants/domain/snapshot-store.js';
 import {
   ENTRY_COLUMNS,
   ENTRY_TYPES,
-  entryValues,
+  entryColumnValues,
   principalValues,
 } from '../../src/grants/infrastructure/principal-columns.js';
 import { PostgresSnapshotStore } from '../../src/grants/infrastructure/postgres-snapshot-store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
-import { covers, namedBy, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
+import { covers, principalIn, nodeOf, type Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../src/trino-rules/model/principal.js';
 import { holderProblem } from '../../src/trino-rules/model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from '../../src/trino-rules/model/snapshot.js';
@@ -144,7 +144,7 @@ function partOf(everything: SnapshotRows, principal: Principal, node: Node | nul
   );
   const policies = everything.policies.filter((policy) => isNamed(policy.principal));
   // Their names are in answers.
-  const targets = [...grants, ...policies].flatMap(({ resource }) => namedBy(resource) ?? []);
+  const targets = [...grants, ...policies].flatMap(({ resource }) => principalIn(resource) ?? []);
   const isTarget = (type: 'user' | 'group') => (id: number) =>
     targets.some((target) => target.type === type && target.id === id);
   return {
@@ -182,7 +182,7 @@ function anyRows(): fc.Arbitrary<Snapshot> {
     });
     // A group that a node names is never deleted.
     const isThere = ({ resource }: { resource: Node }): boolean => {
-      const named = namedBy(resource);
+      const named = principalIn(resource);
       return named?.type !== 'group' || snapshot.groups.some(({ id }) => id === named.id);
     };
     return {
@@ -201,7 +201,7 @@ function anyRows(): fc.Arbitrary<Snapshot> {
 }
 
 function namedIn({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
-  return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
+  return [principal, principalIn(resource) ?? [], 'except' in rest ? rest.except : []].flat();
 }
 
 function hasCatalog({ catalog }: Node): boolean {
@@ -224,7 +224,7 @@ function written({ users, groups, grants, policies }: SnapshotRows): SnapshotRow
 
 function tables({ users, groups, grants, policies }: Snapshot): object {
   const columns = (subject: PolicyPrincipal, node: Node) => {
-    const values = entryValues(subject, node);
+    const values = entryColumnValues(subject, node);
     return Object.fromEntries(ENTRY_COLUMNS.map((column, i) => [column, values[i]]));
   };
   const exception = (principal: Principal) => {

@@ -64,7 +64,7 @@ describe('policies', () => {
     const deny = { kind: 'deny', principal: { type: 'user', id: ids.bob }, resource: { catalog: 'sales' } };
     const given = await admin.post(POLICIES, deny);
     expect(given.body).toMatchObject({
-      privileges: PRIVILEGES.filter((one) => PRIVILEGE_TERMS[one].on.includes('catalog')),
+      privileges: PRIVILEGES.filter((one) => PRIVILEGE_TERMS[one].nodeKinds.includes('catalog')),
     });
     expect((await admin.post(POLICIES, { ...deny, privileges: ['DELETE', 'INSERT'] })).body?.['privileges']).toEqual([
       'INSERT',

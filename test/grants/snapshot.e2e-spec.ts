@@ -23,7 +23,7 @@ describe('the snapshot that rules follow from', () => {
   const read = () => service.app.get(SnapshotStore).read();
 
   it('grows by the rows written since, and by their principals', async () => {
-    const growth = (since: Date) => service.app.get(SnapshotStore).growth(since);
+    const growth = (since: Date) => service.app.get(SnapshotStore).growthSince(since);
     const long = new Date(0);
     expect(await growth(long)).toEqual({ bytes: 0, isWide: false });
     const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };

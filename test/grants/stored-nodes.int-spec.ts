@@ -58,8 +58,8 @@ describe('grants on nodes of every kind, in the tables,', () => {
     const first = await grants.grant([...asked, ...asked], null, NOW);
     const again = await grants.grant(asked, null, NOW);
 
-    expect(first.map(({ created }) => created)).toEqual([...asked.map(() => true), ...asked.map(() => false)]);
-    expect(again.map(({ created, grant }) => [created, grant.id])).toEqual(
+    expect(first.map(({ isNew }) => isNew)).toEqual([...asked.map(() => true), ...asked.map(() => false)]);
+    expect(again.map(({ isNew, grant }) => [isNew, grant.id])).toEqual(
       first.slice(0, asked.length).map(({ grant }) => [false, grant.id]),
     );
     expect(again.map(({ grant }) => grant.resource)).toMatchObject([...nodes(), ...nodes()]);
@@ -76,11 +76,13 @@ describe('grants on nodes of every kind, in the tables,', () => {
     expect(await listed({ principal, kind: 'everything' })).toEqual([{}]);
     expect(await listed({ principal, kind: 'engine' })).toEqual([{ engine: true }]);
     expect(await listed({ principal, kind: 'acting' })).toHaveLength(3);
-    expect(await listed({ principal, kind: 'acting', named: { type: 'everyone' } })).toEqual([
+    expect(await listed({ principal, kind: 'acting', targetPrincipal: { type: 'everyone' } })).toEqual([
       { as: { type: 'everyone' } },
     ]);
-    expect(await listed({ principal, kind: 'acting', named: { type: 'engine', name: 'bi' } })).toHaveLength(1);
-    expect(await listed({ principal, kind: 'queries', named: { type: 'engine', name: 'bi' } })).toEqual([
+    expect(await listed({ principal, kind: 'acting', targetPrincipal: { type: 'engine', name: 'bi' } })).toHaveLength(
+      1,
+    );
+    expect(await listed({ principal, kind: 'queries', targetPrincipal: { type: 'engine', name: 'bi' } })).toEqual([
       { queries: { type: 'engine', name: 'bi' } },
     ]);
     expect(await listed({ principal, routine: 'c' })).toHaveLength(1);

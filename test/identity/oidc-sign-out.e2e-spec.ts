@@ -244,7 +244,7 @@ describe('signing out', () => {
       const [store, before] = [service.app.get(OidcStore), clock.now()];
       clock.advance(1);
       const turns = await Promise.all(
-        [1, 2, 3, 4].map(() => store.takeRecheck(session?.id ?? '', before, clock.now())),
+        [1, 2, 3, 4].map(() => store.claimRecheck(session?.id ?? '', before, clock.now())),
       );
       expect(turns.filter((turn) => turn?.isDue)).toHaveLength(1);
     });

@@ -193,6 +193,9 @@ describe('groups by SCIM', () => {
       ...{ startIndex: 2, itemsPerPage: 1 },
       Resources: [{ id: expect.any(String) as string }],
     });
+    expect(await scim.found('/Groups', 'displayName eq "Filtered"')).toMatchObject([
+      { members: [{ value: id(3), type: 'User', $ref: `${service.url}/api/scim/v2/Users/${id(3)}` }] },
+    ]);
     const { body: schema } = await scim.get(`/Schemas/${URN.group}`);
     expect((schema?.['attributes'] as { name: string }[]).map(({ name }) => name)).toEqual([
       ...['displayName', 'externalId', 'members'],

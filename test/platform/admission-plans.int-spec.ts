@@ -25,7 +25,7 @@ describe('the statements that admit requests', () => {
     const now = new Date();
     for (let turn = 0; turn < 6 * PLANNED_ANEW; turn += 1) {
       const asking = Array.from({ length: 1 + (turn % 3) }, () => [
-        sessions.admit('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
+        sessions.findLiveAccount('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
         sessions.admitBrowser(Buffer.from('digest'), now, now),
         tokens.admit('12345678', Buffer.from('digest'), now, now),
       ]);

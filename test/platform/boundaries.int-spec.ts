@@ -54,6 +54,10 @@ const BREACHES: Record<string, [file: string, text: string]> = {
     'src/acl-sync/order.ts',
     `import type { Planted } from '../console/planted.service.js'; export type A = Planted;`,
   ],
+  'module-order-opa': [
+    'src/opa/order.ts',
+    `import type { Planted } from '../console/planted.service.js'; export type A = Planted;`,
+  ],
   'the-browser-and-the-service-meet-at-the-api': [
     'src/console/browser/reach.ts',
     `import type { Planted } from '../planted.service.js'; export type A = Planted;`,
@@ -125,7 +129,7 @@ const SUPPORT: Record<string, string> = {
       'export interface Planted { it: true }',
     ]),
   ),
-  'src/trino-rules/document/detour.ts': `import type { anyOf } from '../compile/name-pattern.js'; export type AnyOf = typeof anyOf;`,
+  'src/trino-rules/document/detour.ts': `import type { patternOfNames } from '../compile/name-pattern.js'; export type PatternOfNames = typeof patternOfNames;`,
   'src/users/infrastructure/planted.ts': 'export interface Planted { it: true }',
 };
 

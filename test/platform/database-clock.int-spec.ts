@@ -18,8 +18,14 @@ describe('the clock of the service', () => {
     const machine = new TestClock(new Date(now.getTime() - 900_000));
     const [log, registry] = [new LogBook(), new Registry()];
 
-    const clock = await DatabaseClock.createAligned({ source, timers: new NodeTimers(), log, registry, machine });
-    await clock.align();
+    const clock = await DatabaseClock.createAligned({
+      source,
+      timers: new NodeTimers(),
+      log,
+      registry,
+      machineClock: machine,
+    });
+    await clock.readTime();
     clock.onApplicationShutdown();
 
     // Between two answers of the database, not beside them.
@@ -44,12 +50,12 @@ describe('the clock of the service', () => {
       timers,
       log: new LogBook(),
       registry: new Registry(),
-      machine: new TestClock(),
+      machineClock: new TestClock(),
     });
     const before = clock.now();
     isAway = true;
 
-    await expect(clock.align()).rejects.toThrow('away');
+    await expect(clock.readTime()).rejects.toThrow('away');
     clock.onApplicationShutdown();
 
     expect(clock.now().getTime()).toBeGreaterThanOrEqual(before.getTime());

@@ -10,7 +10,7 @@ const PENDING = '0111-publications';
 const UNDO = `DELETE FROM migrations WHERE name LIKE '${PENDING}%';
   DROP TABLE acl_approvals, acl_publications, acl_runs, acl_retention;
   DROP FUNCTION remove_past_publications;`;
-const PATIENCE = { lock: 200, pause: 50, limit: 600_000 };
+const PATIENCE = { lockMs: 200, pauseMs: 50, totalMs: 600_000 };
 
 describe('a migration whose lock is taken', () => {
   let database: TestDatabase;
@@ -36,8 +36,8 @@ describe('a migration whose lock is taken', () => {
 
   it('lets others through between its tries, says who holds it, and is applied once that ends', async () => {
     const waits: string[] = [];
-    const report = ({ waitsFor }: MigrationWait): number => waits.push(waitsFor);
-    const migrating = migrate(database.migrationUrl, database.url, { report, patience: PATIENCE });
+    const report = ({ obstacle }: MigrationWait): number => waits.push(obstacle);
+    const migrating = migrate(database.migrationUrl, database.url, { report, waitLimits: PATIENCE });
     const held = `a lock that is held by pid ${writerPid} (a dump of grantline)`;
     await until(() => waits.includes(held));
     const changed = await other.query('UPDATE users SET role = role');
@@ -51,9 +51,9 @@ describe('a migration whose lock is taken', () => {
   });
 
   it('is given up at a limit, and leaves nothing of itself', async () => {
-    const patience = { lock: 1_000, pause: 0, limit: 1 };
+    const patience = { lockMs: 1_000, pauseMs: 0, totalMs: 1 };
 
-    await expect(migrate(database.migrationUrl, database.url, { patience })).rejects.toThrow(
+    await expect(migrate(database.migrationUrl, database.url, { waitLimits: patience })).rejects.toThrow(
       /^gave up after \d+ s of waiting for a lock.*: let it end, or end it; then migrate again$/,
     );
     await other.query('CREATE TABLE acl_publications ()');
@@ -65,8 +65,8 @@ describe('a migration whose lock is taken', () => {
       'SELECT pg_backend_pid() AS pid FROM pg_advisory_lock(7471002)',
     );
     const waits: string[] = [];
-    const report = ({ waitsFor }: MigrationWait): number => waits.push(waitsFor);
-    const migrating = migrate(database.migrationUrl, database.url, { report, patience: PATIENCE });
+    const report = ({ obstacle }: MigrationWait): number => waits.push(obstacle);
+    const migrating = migrate(database.migrationUrl, database.url, { report, waitLimits: PATIENCE });
     await until(() => waits.includes(`a lock that is held by pid ${rows[0]?.pid} (a dump of grantline_owner)`));
     await other.query('SELECT pg_advisory_unlock(7471002)');
 
@@ -75,8 +75,8 @@ describe('a migration whose lock is taken', () => {
 
   it('ends on the server with its process', async () => {
     const proxy = await TcpProxy.to(database.migrationUrl);
-    const patience = { ...PATIENCE, lock: 600_000 };
-    const migrating = migrate(proxy.url, database.url, { patience }).catch(() => 'failed');
+    const patience = { ...PATIENCE, lockMs: 600_000 };
+    const migrating = migrate(proxy.url, database.url, { waitLimits: patience }).catch(() => 'failed');
     await until(async () => (await lockWaiters(other)).length === 1);
     await proxy.down();
 

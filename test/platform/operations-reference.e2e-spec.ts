@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { createApplication } from '../../src/application.js';
 import { ERRORS } from '../../src/kernel/errors.js';
-import { STATUS } from '../../src/platform/http/problem.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
 import { LogBook } from '../support/fakes/log-book.js';
@@ -16,10 +15,11 @@ describe(GUIDE, () => {
   beforeAll(async () => (database = await freshDatabase()));
   afterAll(() => database.drop());
 
-  /** With an engine, its tokens and the database's own clock, which have metrics too. */
+  /** With an engine, its tokens, OPA and the database's own clock, which have metrics too. */
   async function exposedMetrics(): Promise<string[][]> {
     const { settings } = parseSettings({
       AUTH_SECRET_KEY: 'only-for-tests-0123456789-abcdefghijklmnop',
+      ACL_TARGET: 'file,opa',
       SERVICE_QUERY_HOST: '127.0.0.1',
       SERVICE_QUERY_JWT_ENABLED: 'true',
       SERVICE_QUERY_JWT_ISSUER_URL: 'http://127.0.0.1:9/realms/data',
@@ -37,7 +37,7 @@ describe(GUIDE, () => {
   }
 
   it('has the metrics that the service exposes, and the codes of its errors', async () => {
-    const codes = Object.entries(ERRORS).map(([code, { kind, text }]) => [`\`${code}\``, String(STATUS[kind]), text]);
+    const codes = Object.entries(ERRORS).map(([code, { status, text }]) => [`\`${code}\``, String(status), text]);
     const written = readFileSync(GUIDE, 'utf8');
     const withMetrics = withTable(written, 'Metrics', [['metric', 'type', 'meaning'], ...(await exposedMetrics())]);
     const generated = withTable(withMetrics, 'Error codes', [['code', 'status', 'text'], ...codes]);

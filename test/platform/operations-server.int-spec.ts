@@ -1,19 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
+import { Refused } from '../../src/kernel/errors.js';
 import { HealthRegistry } from '../../src/platform/operations/health.js';
 import { RawConnection, statusesIn } from '../support/service/raw-connection.js';
 import { LogBook } from '../support/fakes/log-book.js';
 import { Connections } from '../../src/platform/http/connections.js';
-import { operationsServer } from '../../src/platform/operations/operations-server.js';
+import { OperationsRoutes, operationsServer } from '../../src/platform/operations/operations-server.js';
 import { until } from '../support/service/until.js';
 
 describe('the second port', () => {
   const health = new HealthRegistry();
   const metrics = new Registry();
+  const routes = new OperationsRoutes();
+  const refused = new Refused('busy', { retryAfter: 7, cause: 'private' });
+  routes.add({ method: 'POST', url: '/of/a/module', handler: () => Promise.reject(refused) });
   const server = operationsServer(
     health,
     metrics,
     new Connections({ requestSeconds: 30, sendSeconds: 60 }, new LogBook()),
+    routes,
   );
   let url: string;
   beforeAll(async () => {
@@ -75,6 +80,16 @@ describe('the second port', () => {
     expect(answer.status).toBe(404);
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
     expect(await answer.json()).toMatchObject({ type: 'about:blank', status: 404, code: 'not_found' });
+  });
+
+  it('serves routes of modules, whose refusals have their headers', async () => {
+    const answer = await fetch(`${url}/of/a/module`, { method: 'POST' });
+
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '7']);
+    expect(await answer.json()).toMatchObject({ code: 'busy' });
+    expect((await fetch(`${url}/of/a/module`)).headers.get('allow')).toBe('POST');
+    const unread = { method: 'POST', body: '{', headers: { 'content-type': 'text/unknown' } };
+    expect((await fetch(`${url}/of/a/module`, unread)).status).toBe(503); // the route did not read it
   });
 
   it('answers a query of more than a hundred parameters as the first port does', async () => {

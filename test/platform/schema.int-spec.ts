@@ -33,7 +33,7 @@ describe('the schema', () => {
     const source = service.app.get(DataSource);
     for (const kind of NODE_KINDS) {
       const [row] = await source.query<{ privileges: string[] }[]>('SELECT privileges_on($1) AS privileges', [kind]);
-      const open = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].on.includes(kind));
+      const open = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].nodeKinds.includes(kind));
       expect(row?.privileges).toEqual(expect.arrayContaining(open));
     }
   });

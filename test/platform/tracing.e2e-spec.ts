@@ -62,7 +62,12 @@ describe('a trace that a request belongs to', () => {
     expect([query.status, granted.status, run.status]).toEqual([201, 201, 200]);
     await ana.delete(query.headers.get('location') ?? '');
     return {
-      engine: engine.requests.slice(before[0]).find(({ method }) => method === 'POST')?.headers,
+      // The engine watch asks meanwhile, as the service.
+      engine: engine.requests
+        .slice(before[0])
+        .find(
+          ({ method, headers: sent }) => method === 'POST' && (sent['x-trino-user'] ?? sent['x-query-user']) === 'ana',
+        )?.headers,
       provider: keycloak.headers[before[1] ?? 0],
       apiServer: api.requests.slice(before[2]).find(({ method }) => method === 'PATCH')?.headers,
     };

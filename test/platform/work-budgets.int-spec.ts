@@ -13,7 +13,7 @@ describe('the budget of a person', () => {
     budgets.watch(server);
     server.setErrorHandler((error, _, reply) => reply.status(error instanceof Refused ? 429 : 500).send());
     server.post('/:status', (request, reply) => {
-      budgets.begin(request, 1, 'refused');
+      budgets.beginWork(request, 1, 'refused');
       timers.advance(900); // in which the body comes
       budgets.chargeParsing(request, () => timers.advance(100));
       return reply.status(Number((request.params as { status: string }).status)).send();

@@ -36,7 +36,7 @@ describe('the DB-API', () => {
       caFile: null,
       forwardedProto: null,
       compression: 'none',
-      largestPage: 2 ** 25,
+      maxPageBytes: 2 ** 25,
     } as const;
     client = new TrinoStatementClient(
       address,

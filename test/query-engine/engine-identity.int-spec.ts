@@ -23,20 +23,20 @@ describe('the identity check of the engine', () => {
     const [timers, log, stop] = [new FakeTimers(), new LogBook(), new AbortController()];
     const connections = new EngineConnections(tested.client(), timers, settings);
     const identity = new EngineIdentity(connections, tested.tokens, settings, timers, log);
-    expect(identity.age).toBeNull();
+    expect(identity.checkAge).toBeNull();
     tested.engine.answers('SELECT current_user', { columns: [{ name: 'u', type: 'varchar' }], data: [['sombody']] });
     const watching = identity.watch(stop.signal);
     await timers.untilWaiting();
-    expect(identity.lastKnown).toBe('mismatch');
+    expect(identity.latestIdentity).toBe('mismatch');
     expect(log.at('error')).toEqual(['ENGINE_IDENTITY_MISMATCH']);
 
     tested.engine.scripts.delete('SELECT current_user');
     timers.advance(59_999);
-    expect(identity.age).toBeCloseTo(60, 1);
+    expect(identity.checkAge).toBeCloseTo(60, 1);
     await timers.untilWaiting();
 
-    expect(identity.lastKnown).toBe('confirmed');
-    expect(identity.age).toBe(0);
+    expect(identity.latestIdentity).toBe('confirmed');
+    expect(identity.checkAge).toBe(0);
     stop.abort();
     await watching;
   });

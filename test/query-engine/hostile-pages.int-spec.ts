@@ -50,7 +50,7 @@ describe('hostile pages', () => {
     let counted = 0;
     const limits = { deadline: timers.now() + time, onBytes: (bytes: number) => void (counted = bytes) };
     const outcome = await tested
-      .client({ origin, largestPage: LARGEST }, timers)
+      .client({ origin, maxPageBytes: LARGEST }, timers)
       .advance('/v1/statement/executing/q/y/1', ana, limits)
       .catch((error: unknown) => error);
     return { outcome, counted };

@@ -11,8 +11,8 @@ const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
 function found(json: string, loop: RowLoop | null): unknown {
   const scanner = new JsonScanner(Buffer.from(json));
   try {
-    const { length, size, heaviest, ...rows } = PageRows.scan(scanner, loop);
-    return { length, size, heaviest, rows, at: scanner.at };
+    const { length, maxRowHeapBytes, ...rows } = PageRows.scan(scanner, loop);
+    return { length, maxRowHeapBytes, rows, at: scanner.position };
   } catch (error) {
     if (error instanceof ProtocolBreach) return error.message;
     throw error;

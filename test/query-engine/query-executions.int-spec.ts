@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
 import { QueryStore } from '../../src/query-engine/query.store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
+import { TrinoStatementClient } from '../../src/query-engine/trino-statement-client.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
 import type { FakeTrino } from '../support/fakes/fake-trino.js';
 import type { LogBook } from '../support/fakes/log-book.js';
@@ -113,23 +114,58 @@ describe('query executions', () => {
     expect(values(await reading)).toEqual([1]);
   });
 
-  it('store a page for which a reader waits in the statement that hands it out', async () => {
+  /** How often rows of `queries` are updated during the work. */
+  async function updatesDuring(work: () => Promise<void>): Promise<number> {
     const owner = await new DataSource({ type: 'postgres', url: executions.database.migrationUrl }).initialize();
     await owner.query(`CREATE TABLE updates (at timestamptz DEFAULT now()); GRANT ALL ON updates TO PUBLIC;
       CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO updates DEFAULT VALUES; RETURN NULL; END';
       CREATE TRIGGER note AFTER UPDATE ON queries FOR EACH ROW EXECUTE FUNCTION note()`);
+    await work();
+    const [{ count }] = await owner.query<[{ count: number }]>('SELECT count(*)::int FROM updates');
+    await owner.query('DROP TABLE updates; DROP FUNCTION note CASCADE');
+    await owner.destroy();
+    return count;
+  }
+
+  it('store a page for which a reader waits in the statement that hands it out', async () => {
     let open: () => void = () => undefined;
     const after = new Promise<void>((resolve) => (open = resolve));
     engine.answers('SELECT one', { columns: NUMBERS, data: [[1]], after });
     const id = await executions.begun('SELECT one');
-    const rows = executions.rows(one, id, 0, 9);
-    await timers.untilWaiting();
-    open();
+    const updates = await updatesDuring(async () => {
+      const rows = executions.rows(one, id, 0, 9);
+      await timers.untilWaiting();
+      open();
+      expect(values(await rows)).toEqual([1]);
+    });
 
-    expect(values(await rows)).toEqual([1]);
-    expect(await owner.query('SELECT count(*)::int FROM updates')).toEqual([{ count: 1 }]);
-    await owner.query('DROP TABLE updates; DROP FUNCTION note CASCADE');
-    await owner.destroy();
+    expect(updates).toBe(1);
+  });
+
+  it('store a page that arrives while a stream reads the one before in the statement that hands it out', async () => {
+    let open: () => void = () => undefined;
+    const after = new Promise<void>((resolve) => (open = resolve));
+    const never = { after: new Promise<void>(() => undefined) };
+    engine.answers('SELECT n', { columns: NUMBERS, data: [[1]] }, { data: [[2]], after }, never);
+    const { client } = executions;
+    let arrived = 0;
+    client.advance = async (...request) => {
+      const answer = await TrinoStatementClient.prototype.advance.apply(client, request);
+      arrived += 1;
+      return answer;
+    };
+    const id = await executions.begun('SELECT n');
+    const first = await one.rows(id, 0, Infinity);
+    if (first?.kind !== 'page') throw new Error('no page');
+    const updates = await updatesDuring(async () => {
+      open();
+      await until(() => arrived === 2);
+      first.page.release();
+      expect(values(await executions.rows(one, id, 1, Infinity))).toEqual([2]);
+    });
+    client.advance = TrinoStatementClient.prototype.advance.bind(client);
+
+    expect(updates).toBe(1);
   });
 
   it('answer an empty page with the same cursor when no rows come in time', async () => {

@@ -136,7 +136,7 @@ describe('query executions, at the limits of a query', () => {
     await add({ ...query, ...times, id: ids[0] ?? '', sql: short });
     clock.advance(1);
     await add({ ...query, ...times, createdAt: clock.now(), id: ids[1] ?? '', sql: long });
-    const listed = await store.page(1, null, 10);
+    const listed = await store.listPage(1, null, 10);
 
     expect(listed.map(({ sql, sqlTruncated }) => [sql, sqlTruncated])).toEqual([
       [short, true],

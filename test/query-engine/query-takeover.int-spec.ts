@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { newExecution } from '../../src/query-engine/domain/execution-state.js';
-import { endingByCode } from '../../src/query-engine/domain/query.js';
+import { endingWithCode } from '../../src/query-engine/domain/query.js';
 import type { QueryStore } from '../../src/query-engine/query.store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
@@ -150,7 +150,7 @@ describe('query executions, moving between replicas', () => {
     expect(await store.claimExpired(other.replica, 9)).toEqual([]);
     await Promise.all([other.tick(), other.tick()]);
     expect(log.at('info')).toEqual(Array(2).fill('adopted a query whose replica died'));
-    await store.cancel(1, slow, endingByCode('query_cancelled'), clock.now());
+    await store.cancel(1, slow, endingWithCode('query_cancelled'), clock.now());
     await executions.tick(other);
   });
 });

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { Column, EngineType } from '../../src/query-engine/domain/engine-type.js';
 import { apiConverter, type ApiValue } from '../../src/query-engine/domain/engine-value.js';
-import { JsonScanner, readExactly } from '../../src/query-engine/domain/json-scanner.js';
+import { JsonScanner, parseWithoutRounding } from '../../src/query-engine/domain/json-scanner.js';
 import { PageRows } from '../../src/query-engine/domain/page-rows.js';
 import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
-import { ROW_TEXT, RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
+import { ROW_TO_TEXT, RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
 import { RowLoop, type RowsFormat } from '../../src/query-engine/domain/row-loop.js';
 
 const LOOP = new RowLoop(readFileSync('dist/row-loop.wasm'));
@@ -14,9 +14,12 @@ const SCALARS = ['boolean', 'integer', 'bigint', 'decimal', 'float', 'varbinary'
 
 /** Every row parsed as a whole, converted, and written again. */
 function decoded(rows: string, columns: readonly Column[], format: RowsFormat): string {
-  const convert = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
-  const list = readExactly(Buffer.from(rows))[0] as unknown[];
-  const lines = list.map((row) => (row === null ? notARow() : ROW_TEXT[format](convert(row) as ApiValue[])));
+  const convert = apiConverter({
+    kind: 'row',
+    fields: columns.map(({ name, parsedType }) => ({ name, type: parsedType })),
+  });
+  const list = parseWithoutRounding(Buffer.from(rows))[0] as unknown[];
+  const lines = list.map((row) => (row === null ? notARow() : ROW_TO_TEXT[format](convert(row) as ApiValue[])));
   return asBytes(lines.join(''));
 }
 
@@ -49,7 +52,7 @@ const outcome = (work: () => string): string => {
 };
 
 const columnsOf = (shapes: readonly EngineType[]): Column[] =>
-  shapes.map((shape, at) => ({ name: `c${at}`, type: 'any', signature: {}, shape }));
+  shapes.map((shape, at) => ({ name: `c${at}`, type: 'any', signature: {}, parsedType: shape }));
 
 const TEXT = columnsOf([{ kind: 'text' }]);
 

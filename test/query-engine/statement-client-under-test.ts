@@ -52,7 +52,7 @@ export class StatementClientUnderTest {
       headerPrefix: 'X-Query',
       forwardedProto: null,
       compression: 'none',
-      largestPage: 2 ** 25,
+      maxPageBytes: 2 ** 25,
       ...given,
     };
     const made = new TrinoStatementClient(

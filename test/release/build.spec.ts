@@ -6,7 +6,12 @@ import { digestOfSources } from '../../build.js';
 const TOOLS = ['build.js', 'package-lock.json', 'package.json'];
 const CODE = ['bundle.js', 'tsconfig.build.json', 'tsconfig.json', 'src/main.ts', 'src/users/name.ts'];
 const PAGES = ['src/console/browser/app.tsx', 'src/console/browser/styles/base.css'];
-const SHARED = ['src/audit/domain/audit-event.ts', 'src/trino-rules/document/a.ts', 'src/trino-rules/model/node.ts'];
+const SHARED = [
+  'src/audit/domain/audit-event.ts',
+  'src/kernel/collections.ts',
+  'src/trino-rules/document/a.ts',
+  'src/trino-rules/model/node.ts',
+];
 const NEITHER = ['README.md', 'src/console/browser/api/schema.d.ts', 'src/users/name.spec.ts'];
 
 describe('a build makes again', () => {

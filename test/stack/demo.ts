@@ -7,7 +7,7 @@ import { ADMINISTRATOR, Deployment } from './loop/deployment.js';
 import { report } from './progress.js';
 import { emptyRules } from './running/config-map.js';
 import { MODES, type Mode } from './running/engine.js';
-import { startGrantline } from './running/grantline.js';
+import { type Grantline, startGrantline } from './running/grantline.js';
 import type { Processes } from './running/processes.js';
 import { forPeople } from './sign-in/for-people.js';
 import { kubectlOf, type Stack, type StartedStack } from './stack.js';
@@ -39,7 +39,7 @@ export async function demo(processes: Processes, { stack, file }: StartedStack):
   const how = { name: 'grantline', mode: LEFT, family: 'X-Query', runs: 'on-change', port, environment } as const;
   const grantline = await startGrantline(processes, stack, how);
   await new Deployment(stack, grantline, LEFT, 'X-Query').makeAdministrator();
-  report(farewell(stack, grantline.url, scimToken, file));
+  report(farewell(stack, grantline, scimToken, file));
   await once(processes.ending, 'abort');
   return 0;
 }
@@ -50,7 +50,7 @@ const LEFT: Mode = 'verified';
 /** What to type in another terminal. */
 function farewell(
   { cluster, engines, issuer, parts, realm }: Stack,
-  url: string,
+  { url, database }: Grantline,
   scimToken: string,
   file: string,
 ): string {
@@ -73,6 +73,12 @@ OPERATOR=$(curl -s $KEYCLOAK/realms/${people.name}/protocol/openid-connect/token
 curl -s $GRANTLINE/api/admin/acl/status ${authorized}
 ${parts.clusterTools}/kubectl --kubeconfig=${cluster.kubeconfig} -n engine get configmap trino-access-control -o yaml
 curl -s ${engines[LEFT]}/v1/info
+
+An approval, by docs/console.md#an-approval: this deletes all grants and records nothing.
+
+node --input-type=module -e "import pg from 'pg'; const client = new pg.Client('${database}'); await client.connect();
+    await client.query('DELETE FROM grants'); await client.end()"
+
 All other addresses are in ${file}
 `;
 }

@@ -58,7 +58,7 @@ async function outcome(mode: EngineMode, family: Family, token: Token): Promise<
     headerPrefix: family,
     forwardedProto: mode === 'verified' ? 'https' : null,
     compression: 'none',
-    largestPage: 2 ** 25,
+    maxPageBytes: 2 ** 25,
   } as const;
   const timers = new NodeTimers();
   const bearer = tokens[token];

@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { parse } from 'yaml';
+
 import { only, podsIn } from './chart/manifest.js';
 import { render } from './chart/rendering.js';
 import { type EngineMode, launchNode, MODES, untilStarted } from './running/engine.js';
-import { coordinatorConfig, engineValues, rulesMount, workerConfig } from './running/engine-values.js';
+import { coordinatorConfig, engineValues, opaValues, rulesMount, workerConfig } from './running/engine-values.js';
 import { freePort } from '../support/service/free-port.js';
 import { Processes } from './running/processes.js';
 import { openStack } from './stack.js';
@@ -29,6 +31,20 @@ describe.each<EngineMode>([...MODES, 'tls'])('the values for the engine, %s', (m
     expect(worker).toContain('internal-communication.shared-secret=${ENV:TRINO_SHARED_SECRET}\n');
     expect(worker).not.toMatch(/authentication|forwarded|alternate-header|OIDC_ISSUER/);
   });
+});
+
+it('the values for OPA are rendered here as the public chart renders them', () => {
+  const file = (name: string) => readFileSync(join(import.meta.dirname, 'engine-values', 'opa', name), 'utf8');
+  const { accessControl, sidecarContainers, coordinator } = opaValues();
+  expect(accessControl.properties).toBe(file('access-control.properties'));
+  expect(coordinator.additionalConfigFiles['opa.yaml']).toBe(file('opa.yaml'));
+  expect({ containers: sidecarContainers.coordinator, volumes: coordinator.additionalVolumes }).toEqual(
+    parse(file('pod.yaml')),
+  );
+  // Without them the volume of the rules would be gone, and with it the way back.
+  expect(coordinator.additionalVolumes).toEqual(
+    expect.arrayContaining(engineValues('insecure').coordinator.additionalVolumes),
+  );
 });
 
 it('the values let the pods of Grantline in that ask the engine, and mount the ConfigMap that its chart makes', async () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { readJavaPattern } from '../../src/rules-files/java/java-pattern.js';
-import { expand, matches } from '../../src/trino-rules/document/pattern-meaning.js';
+import { matchingStrings, matches } from '../../src/trino-rules/document/pattern-meaning.js';
 import { type Pattern, readPattern } from '../../src/trino-rules/document/pattern.js';
-import { coverage } from '../../src/trino-rules/document/rule-language.js';
+import { judgeCoverage } from '../../src/trino-rules/document/rule-language.js';
 import { anyJavaPattern } from '../support/rules/any-java-pattern.js';
 import { Oracle } from './engine-oracle/oracle.js';
 import { openStack } from './stack.js';
@@ -11,9 +11,9 @@ const PATTERNS = 4_000;
 const AT_ONCE = 500;
 const SEED = 20261125;
 /** Of a pattern that is spelled out. */
-const MOST_NAMES = 1_000;
+const MAX_NAMES = 1_000;
 /** Of an automaton, which is made for one name of a pattern. */
-const MOST_NODES = 2_000;
+const MAX_NODES = 2_000;
 
 describe("the reader of Java's patterns beside java.util.regex", () => {
   let oracle: Oracle;
@@ -57,10 +57,10 @@ describe("the reader of Java's patterns beside java.util.regex", () => {
 
 /** Whether a name matches: by each way in which patterns are judged that can judge this one. */
 function meanings(text: string, pattern: Pattern, name: string, asAutomaton: boolean): boolean[] {
-  const [common, spelled] = [readPattern(text), expand(pattern, MOST_NAMES)];
+  const [common, spelled] = [readPattern(text), matchingStrings(pattern, MAX_NAMES)];
   // A rule is about names that are not empty, and NUL divides its fields.
   const literal: Pattern = { options: [[{ kind: 'literal', text: name }]] };
-  const covered = asAutomaton && !/^$|\0/.test(name) ? coverage([literal], [[pattern]], MOST_NODES) : 'undecided';
+  const covered = asAutomaton && !/^$|\0/.test(name) ? judgeCoverage([literal], [[pattern]], MAX_NODES) : 'undecided';
   return [
     matches(pattern, name),
     ...(common.kind === 'pattern' ? [matches(common.pattern, name)] : []),

@@ -66,7 +66,7 @@ const ran = async (user: string, ...statements: string[]): Promise<void> =>
 /** The kinds of policies by which the explanation refuses it; null: it is allowed. */
 function refusedBy(user: string, privilege: Privilege, path: string): string[] | null {
   const id = snapshot.users.find(({ name }) => name === user)?.id ?? 0;
-  const question = PRIVILEGE_TERMS[privilege].asks(namedNode(snapshot, at(path)));
+  const question = PRIVILEGE_TERMS[privilege].questionAt(namedNode(snapshot, at(path)));
   const { allowed, policies } = explain(new AccessIndex(snapshot), { type: 'user', id }, question);
   return allowed ? null : policies.map(({ kind }) => kind);
 }

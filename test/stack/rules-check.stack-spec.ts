@@ -106,7 +106,7 @@ const VALUES = [
   ...['[]', '[null]', '[1]', '[99]', '["SELECT"]', '["SELECT","SELECT"]', '["NOPE"]', '["execute"]', '["read"]'],
   ...['["SCALAR"]', '[{"name":"c"}]', '[{"name":"c","name":"d"}]', '[{"x":1}]'],
 ];
-const FITTING: Readonly<Record<SectionFormat['fields'][string]['reads'], string>> = {
+const FITTING: Readonly<Record<SectionFormat['fields'][string]['kind'], string>> = {
   ...{ pattern: '"x"', 'new-user': '"x"', text: '"x"', expression: '"x"', 'catalog-mode': '"all"', flag: 'true' },
   ...{ words: '[]', columns: '[]', 'no-words': '[]', environment: '{"user":"a"}' },
 };
@@ -115,15 +115,15 @@ const WITH_OTHERS = ['new_user', 'privileges', 'principal', 'user', 'allow'];
 /** One rule each: a value alone and before another one, beside what the section requires. */
 function* rulesOfEveryField(): Iterable<string> {
   for (const [section, { fields, aliases = {} }] of Object.entries<SectionFormat>(ENGINE_FORMAT)) {
-    for (const [key, { reads }] of Object.entries(fields)) {
+    for (const [key, { kind }] of Object.entries(fields)) {
       const others = WITH_OTHERS.filter((each) => each in fields && each !== key);
-      const beside = others.map((each) => `"${each}":${FITTING[fields[each]?.reads ?? 'text']}`);
+      const beside = others.map((each) => `"${each}":${FITTING[fields[each]?.kind ?? 'text']}`);
       const rule = (...members: string[]) => `{"${section}":[{${members.join(',')}}]}`;
       const spellings = [key, ...Object.keys(aliases).filter((alias) => aliases[alias] === key)];
       for (const value of VALUES) {
         for (const spelling of spellings) {
           yield rule(...beside, `"${spelling}":${value}`);
-          yield rule(`"${spelling}":${value}`, ...beside, `"${spelling}":${FITTING[reads]}`);
+          yield rule(`"${spelling}":${value}`, ...beside, `"${spelling}":${FITTING[kind]}`);
         }
       }
     }

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { benchOpa } from '../bench/opa.js';
 import { demo } from './demo.js';
 import { GENERATORS } from './clients/generators.js';
 import { FUZZER, SEED } from './fuzz/schemathesis.js';
@@ -12,9 +13,11 @@ import { type ClientGenerators, installClientGenerators } from './parts/client-g
 import { installChartTools } from './parts/chart-tools.js';
 import { installImageNode } from './parts/image.js';
 import { install, installForChart, installForRun, type RunningParts } from './parts/install.js';
+import { installOpa } from './parts/opa.js';
 import { installPostgres14 } from './parts/postgres14.js';
 import { installSchemathesis } from './parts/schemathesis.js';
 import { installScimTester } from './parts/scim-tester.js';
+import { OPA } from './opa/opa-server.js';
 import { duration, report, timed, withProgress } from './progress.js';
 import { assertNothingLeft } from './running/leftover-processes.js';
 import { Processes } from './running/processes.js';
@@ -22,7 +25,8 @@ import { SCIM_TESTER } from './scim/scim-tester.js';
 import { STACK_FILE, startChartStack, startStack, type StartedStack } from './stack.js';
 import { suite, suiteOnOtherVersions } from './suite.js';
 
-const USAGE = 'usage: run.ts suite|chart|clients|fuzz|scim|image-node [jest argument…] | chart-readme | demo | install';
+const USAGE =
+  'usage: run.ts suite|chart|clients|fuzz|opa|scim|image-node [jest argument…] | bench-opa [part…] | chart-readme | demo | install';
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 const ONE_INTERRUPTION_MS = 1_000;
@@ -44,6 +48,7 @@ const WORKS: Record<string, Work> = {
         [STACK_FILE]: file,
         [FUZZER]: parts.schemathesis,
         [SCIM_TESTER]: parts.scimTester,
+        [OPA]: parts.opa,
         [GENERATORS]: JSON.stringify(parts.clientGenerators),
       };
       return suite(processes, { [SEED]: process.env[SEED] ?? SUITE_SEED, ...found }, rest);
@@ -66,6 +71,15 @@ const WORKS: Record<string, Work> = {
   fuzz: async (processes, rest) => {
     const fuzzer = await withProgress('Schemathesis', () => installSchemathesis(processes, cacheFolder(process.env)));
     return suite(processes, { [FUZZER]: fuzzer }, ['fuzz\\.stack-spec', ...rest]);
+  },
+  opa: async (processes, rest) => {
+    const opa = await withProgress('Open Policy Agent', () => installOpa(processes, cacheFolder(process.env)));
+    return suite(processes, { [OPA]: opa }, ['opa(-loop)?\\.stack-spec', ...rest]);
+  },
+  'bench-opa': async (processes, rest) => {
+    const opa = await withProgress('Open Policy Agent', () => installOpa(processes, cacheFolder(process.env)));
+    process.env[OPA] = opa;
+    return benchOpa(processes, rest);
   },
   scim: async (processes, rest) => {
     const tester = await withProgress('scim2-tester', () => installScimTester(processes, cacheFolder(process.env)));

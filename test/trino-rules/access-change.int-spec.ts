@@ -12,7 +12,7 @@ describe('the change of access', () => {
       fc.property(anySnapshot(), anyFault(), (snapshot, change) => {
         const previous = compile(snapshot).document;
         const next = change(previous);
-        const { gained, lost } = compareAccess(previous, next, { things: Infinity, people: Infinity });
+        const { gained, lost } = compareAccess(previous, next, { maxFacts: Infinity, maxPeople: Infinity });
         const [had, has] = [new Evaluator(previous), new Evaluator(next)];
         for (const { resource } of snapshot.grants) {
           const { catalog, schema, table } = resource;
@@ -30,7 +30,7 @@ describe('the change of access', () => {
               `${catalog}.(any other schema)`,
               '(any other catalog).(any other schema)',
             ];
-            const [did, does] = [had, has].map((each) => each.mayUse(name, 'INSERT', where));
+            const [did, does] = [had, has].map((each) => each.hasTablePrivilege(name, 'INSERT', where));
             const direction = did === does ? 'none' : does ? 'gained' : 'lost';
             if (direction === 'none')
               expect([isListed(gained, exactly), isListed(lost, exactly)]).toEqual([false, false]);

@@ -63,15 +63,15 @@ function expectDifference(
   const listed = { gained: byUserAndTable(gained, users), lost: byUserAndTable(lost, users) };
   for (const catalog of some(
     both.flatMap((side) => side.catalogNames()),
-    a.fresh,
+    a.freshName,
   )) {
     for (const schema of some(
       both.flatMap((side) => side.schemaNames(catalog)),
-      a.fresh,
+      a.freshName,
     )) {
       if (schema === 'information_schema') continue;
       const tables = both.flatMap((side) => [...side.tables.branch([catalog, schema]).names()]);
-      for (const table of some(tables, a.fresh)) {
+      for (const table of some(tables, a.freshName)) {
         for (const user of users) {
           const where = { catalog, schema, table };
           const [before, after] = [new Set(had(user, where)), new Set(has(user, where))];
@@ -139,10 +139,10 @@ function intended(snapshot: Snapshot): Held {
     const user = users.find((each) => each.name === name);
     const principal: Principal = user ? { type: 'user', id: user.id } : { type: 'engine', name };
     if (table.catalog === settings.metadataCatalog) return [];
-    const { privileges, filters, hidden, masks } = intentAt(snapshot, principal, table);
+    const { privileges, filters, hiddenColumns: hidden, masks } = intentAt(snapshot, principal, table);
     if (catalogMode(snapshot, principal, table.catalog) === 'none') return [];
     return [
-      ...privileges.flatMap((privilege) => PRIVILEGE_TERMS[privilege].onTables ?? []),
+      ...privileges.flatMap((privilege) => PRIVILEGE_TERMS[privilege].tablePrivilege ?? []),
       ...filters.map((expression) => `filter (${expression})`),
       ...hidden.map((column) => `hidden ${JSON.stringify(column)}`),
       ...masks.map(({ column, expression }) => `mask ${JSON.stringify(column)} ${expression}`),
@@ -156,9 +156,9 @@ const restricts = (conjunct: string): boolean => conjunct !== READERS_FILTER;
 function answered(document: RulesDocument): Held {
   const evaluator = new Evaluator(document);
   return (user, table) => {
-    const privileges = TABLE_PRIVILEGES.filter((privilege) => evaluator.mayUse(user, privilege, table));
+    const privileges = TABLE_PRIVILEGES.filter((privilege) => evaluator.hasTablePrivilege(user, privilege, table));
     const filter = rowFilterOf(evaluator, user, table);
-    const rule = document.tables[evaluator.tableRule(user, table) ?? -1];
+    const rule = document.tables[evaluator.tableRuleIndex(user, table) ?? -1];
     return [
       ...privileges,
       ...(filter === null

@@ -1,22 +1,22 @@
 import fc from 'fast-check';
-import { isOpenSystem } from '../../src/trino-rules/model/resource.js';
+import { isOpenSystemNode } from '../../src/trino-rules/model/resource.js';
 import { runs } from '../support/landing.js';
 import { nodes, users } from '../support/rules/asked.js';
 import { anyDraft } from '../support/snapshots/any-draft.js';
 import { anySnapshot } from '../support/snapshots/any-snapshot.js';
 import { ENGINES } from '../support/snapshots/vocabulary.js';
-import { coversIn } from '../../src/trino-rules/model/named-others.js';
+import { coversMembers } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
-import { type Node, isKillQuery, namedBy, nodeKey, parentOf } from '../../src/trino-rules/model/node.js';
-import { isOverData, PRIVILEGES, PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
+import { type Node, isKillQuery, principalIn, nodeKey, parentOf } from '../../src/trino-rules/model/node.js';
+import { isDataPrivilege, PRIVILEGES, PRIVILEGE_TERMS, privilegesOn } from '../../src/trino-rules/model/privilege.js';
 import { type Principal, principalText } from '../../src/trino-rules/model/principal.js';
 import { isServiceAccount, Principals } from '../../src/trino-rules/model/principals.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import { accessDifferences } from '../../src/trino-rules/answers/access-difference.js';
-import { type Draft, touchedBy, withDraft } from '../../src/trino-rules/answers/draft.js';
+import { type Draft, affectedNodes, withDraft } from '../../src/trino-rules/answers/draft.js';
 
 const differences = (before: Snapshot, draft: Draft) =>
-  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flatMap(
+  [...accessDifferences(before, withDraft(before, draft), affectedNodes(before, draft))].flatMap(
     (outcome) => outcome?.differences ?? [],
   );
 
@@ -26,11 +26,11 @@ interface Facts {
 }
 
 /** Privileges and restrictions as facts, of which each is gained or lost by itself. */
-const facts = (access: Omit<Access, 'conflicts'>) => ({
+const facts = (access: Omit<Access, 'conflictColumns'>) => ({
   given: access.privileges.flatMap((one) => (one === 'OWNERSHIP' ? ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'] : [one])),
   restrictions: [
     ...access.filters.map((expression) => `filter ${expression}`),
-    ...access.hidden.map((column) => `hidden ${column}`),
+    ...access.hiddenColumns.map((column) => `hidden ${column}`),
     ...access.masks.map(({ column, expression }) => `mask ${column} ${expression}`),
   ],
 });
@@ -38,8 +38,10 @@ const only = (one: readonly string[], other: readonly string[]) => one.filter((f
 const expected = (was: Access, is: Access): Facts => {
   const [before, after] = [facts(was), facts(is)];
   // Rows and columns are no matter to who owns schemas and runs routines alone.
-  const both = [was, is].every(({ privileges }) => privileges.some((one) => PRIVILEGE_TERMS[one].onTables !== null));
-  const hiddenSomewhere = [...was.hidden, ...is.hidden];
+  const both = [was, is].every(({ privileges }) =>
+    privileges.some((one) => PRIVILEGE_TERMS[one].tablePrivilege !== null),
+  );
+  const hiddenSomewhere = [...was.hiddenColumns, ...is.hiddenColumns];
   const counted = (list: string[]) =>
     both ? list.filter((fact) => !hiddenSomewhere.some((column) => fact.startsWith(`mask ${column} `))) : [];
   return {
@@ -52,7 +54,7 @@ const expected = (was: Access, is: Access): Facts => {
 const textAt = (node: Node, { gained, lost }: Facts): string => {
   const open = privilegesOn(node);
   const [all, mine]: (readonly string[])[] = [PRIVILEGES, open];
-  const isHeld = (fact: string) => (all?.includes(fact) ? mine?.includes(fact) : open.some(isOverData));
+  const isHeld = (fact: string) => (all?.includes(fact) ? mine?.includes(fact) : open.some(isDataPrivilege));
   return JSON.stringify([gained, lost].map((facts) => facts.filter(isHeld).sort()));
 };
 const NOTHING = JSON.stringify([[], []]);
@@ -78,7 +80,7 @@ describe('what a draft changes', () => {
         // What follows from other entries is said there: what all read in `system`, and the procedure that the right to kill brings.
         const ofOne = everybody.flatMap((one): Node[] => [{ as: one }, { queries: one }]);
         const asked = [...nodes({ ...before, grants, policies }), ...ofOne].filter(
-          (node) => !isOpenSystem(node) && !isKillQuery(node),
+          (node) => !isOpenSystemNode(node) && !isKillQuery(node),
         );
         const [formerly, then] = [new Principals(before), new Principals(after)];
         const at = (principal: Principal, node: Node) =>
@@ -95,15 +97,15 @@ describe('what a draft changes', () => {
             // A companion that no entry of one's own names follows its base, or what is above.
             if (node.table?.includes('$') === true) return [];
             // Of a group that has its first member or loses its last one it is said of that member.
-            const isOfGroup = ['group', 'everyone'].includes(namedBy(node)?.type ?? '');
+            const isOfGroup = ['group', 'everyone'].includes(principalIn(node)?.type ?? '');
             if (isOfGroup || textAt(node, change) === NOTHING) return [];
             // What is not said here changes likewise above, where it is said, or at the node above that.
             const parent = parentOf(node);
             const isAbove = parent !== null && textAt(node, at(principal, parent)) === textAt(node, change);
             const isInGroup = own.some(
               (each) =>
-                namedBy(each.resource) !== undefined &&
-                [formerly, then].some((principals) => coversIn(principals, each.resource, node)) &&
+                principalIn(each.resource) !== undefined &&
+                [formerly, then].some((principals) => coversMembers(principals, each.resource, node)) &&
                 textAt(node, each) === textAt(node, change),
             );
             return isAbove || isInGroup ? [] : [{ principal, node, change }];

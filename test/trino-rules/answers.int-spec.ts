@@ -20,15 +20,15 @@ import { effectiveAccess, isSameAccess } from '../../src/trino-rules/answers/eff
 import { explain } from '../../src/trino-rules/answers/explanation.js';
 import { holders } from '../../src/trino-rules/answers/holders.js';
 import { smallestChange } from '../../src/trino-rules/answers/smallest-change.js';
-import { canBeActedAs, coversIn } from '../../src/trino-rules/model/named-others.js';
+import { canBeImpersonated, coversMembers } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
-import { compareNodes, covers, namedBy, type Node } from '../../src/trino-rules/model/node.js';
+import { compareNodes, covers, principalIn, type Node } from '../../src/trino-rules/model/node.js';
 import { principalText } from '../../src/trino-rules/model/principal.js';
 import { isServiceAccount } from '../../src/trino-rules/model/principals.js';
 import { holderProblem } from '../../src/trino-rules/model/privilege.js';
 
 const OVER_QUERIES = ['VIEW_QUERIES', 'KILL_QUERIES'] as const;
-const NOTHING = { privileges: [], filters: [], hidden: [], masks: [], conflicts: [] };
+const NOTHING = { privileges: [], filters: [], hiddenColumns: [], masks: [], conflictColumns: [] };
 
 /** On a table, TABLE_OWNERSHIP and OWNERSHIP are the same. */
 const named = (node: Node, { privileges, ...access }: Access): Access => ({
@@ -48,7 +48,7 @@ describe('effective access', () => {
           // Of acting as others and of queries, whose nodes overlap: see below.
           // Companions of what an entry restricts are closed with it.
           const isCompanion = ({ table }: Node): boolean => table?.includes('$') === true;
-          const inTree = nodes(snapshot).filter((node) => namedBy(node) === undefined && !isCompanion(node));
+          const inTree = nodes(snapshot).filter((node) => principalIn(node) === undefined && !isCompanion(node));
           return inTree.flatMap((node) => {
             const nearest = entries.filter(({ resource }) => covers(resource, node)).at(-1)?.access ?? NOTHING;
             const intended = intentAt(snapshot, principal, node);
@@ -67,12 +67,14 @@ describe('effective access', () => {
     fc.assert(
       fc.property(anySnapshot(), (snapshot) => {
         const index = new AccessIndex(snapshot);
-        const targets = [...users(snapshot), ...engines(snapshot)].filter((one) => canBeActedAs(index.principals, one));
+        const targets = [...users(snapshot), ...engines(snapshot)].filter((one) =>
+          canBeImpersonated(index.principals, one),
+        );
         for (const principal of engines(snapshot)) {
           const entries = effectiveAccess(index, principal);
           const found = targets.filter((as) => {
             const covering = entries.filter(
-              ({ resource }) => resource.as && coversIn(index.principals, resource, { as }),
+              ({ resource }) => resource.as && coversMembers(index.principals, resource, { as }),
             );
             return covering.length > 0 && covering.every(({ access }) => access.privileges.length > 0);
           });
@@ -93,7 +95,7 @@ describe('effective access', () => {
         for (const principal of [...users(snapshot), ...engines(snapshot)]) {
           const entries = effectiveAccess(index, principal);
           const found = owners.map((queries) => {
-            const covering = entries.filter(({ resource }) => coversIn(index.principals, resource, { queries }));
+            const covering = entries.filter(({ resource }) => coversMembers(index.principals, resource, { queries }));
             const nearest = Math.max(...covering.map(({ resource }) => rank(resource)));
             const there = covering.filter(({ resource }) => rank(resource) === nearest);
             return OVER_QUERIES.filter((one) => there.some(({ access }) => access.privileges.includes(one)));

@@ -11,14 +11,14 @@ import {
   SYSTEM_INFORMATION_RIGHTS,
 } from '../../src/trino-rules/document/rules-document.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
-import { isRestriction, nameInRules, renamed } from '../../src/trino-rules/engine/access-fact.js';
+import { isRestriction, unmarkRepresentative, renameFact } from '../../src/trino-rules/engine/access-fact.js';
 import { Evaluator } from '../../src/trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
 import type { Question } from '../../src/trino-rules/model/question.js';
 
 /** What is beside data: one's own queries and those of others, acting as others, routines, the engine's own information. */
 const NON_DATA: readonly Question['about'][] = ['queries', 'impersonation', 'routine', 'system-information'];
-const MOST_NAMES = 2;
+const MAX_NAMES = 2;
 const NO_DATA = { schemas: [], tables: [], system_session_properties: [], catalog_session_properties: [] };
 
 describe('the rights beside data that differ between two documents', () => {
@@ -60,9 +60,9 @@ function keyOf({ user, asked }: Pair): string {
 
 function pairs(differences: readonly AccessDifference[]): Pair[] {
   return differences.flatMap(({ fact, people, strangers }) => {
-    const asked = renamed(fact, nameInRules, nameInRules);
+    const asked = renameFact(fact, unmarkRepresentative, unmarkRepresentative);
     if (isRestriction(asked) || !NON_DATA.includes(asked.about)) return [];
-    return [...people, ...strangers].map((user) => ({ user: nameInRules(user), asked }));
+    return [...people, ...strangers].map((user) => ({ user: unmarkRepresentative(user), asked }));
   });
 }
 
@@ -117,10 +117,10 @@ function everyPair(documents: readonly RulesDocument[]): Pair[] {
 
 function spelled(patterns: PatternCache, text: string | undefined): string[] {
   const language = patterns.language(text);
-  return language.kind === 'names' ? [...language.names] : language.kind === 'open' ? [...language.spelled] : [];
+  return language.kind === 'names' ? [...language.names] : language.kind === 'open' ? [...language.spelledNames] : [];
 }
 
 function some(names: readonly string[]): string[] {
   const all = [...new Set(names)].filter((name) => name !== '');
-  return [...new Set([...all.filter((_, i) => i % Math.ceil(all.length / MOST_NAMES) === 0), FRESH_PREFIX])];
+  return [...new Set([...all.filter((_, i) => i % Math.ceil(all.length / MAX_NAMES) === 0), FRESH_PREFIX])];
 }

@@ -18,8 +18,8 @@ describe('many at once', () => {
 
   const register = (username: string, email: string, role: 'user' | 'admin' = 'user') =>
     transaction.run(async () => {
-      const password = { hash: HASH, oneTimeUntil: null };
-      const [outcome] = await users.create([{ username, email, role, source: 'local', password }]);
+      const password = { hash: HASH, passwordExpiresAt: null };
+      const [outcome] = await users.create([{ username, email, role, source: 'local', storedPassword: password }]);
       if (outcome === undefined) throw new Error('an account without an outcome');
       return outcome;
     });
@@ -39,7 +39,7 @@ describe('many at once', () => {
       const name = `contested_${round}`;
       const [account, ...claims] = await Promise.all([
         register(name.toUpperCase(), `${name}@example.org`),
-        ...Array.from({ length: 4 }, () => names.claimForEngine([name])),
+        ...Array.from({ length: 4 }, () => names.claimEngineNames([name])),
       ]);
 
       const won = account.kind === 'created';
@@ -51,10 +51,12 @@ describe('many at once', () => {
     const engines = Array.from({ length: 50 }, (_, at) => `engine-${at}`);
     const orders = [engines, [...engines].reverse(), [...engines.slice(25), ...engines.slice(0, 25)]];
 
-    const claims = await Promise.all(Array.from({ length: 12 }, (_, at) => names.claimForEngine(orders[at % 3] ?? [])));
+    const claims = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => names.claimEngineNames(orders[at % 3] ?? [])),
+    );
 
     expect(claims.every((held) => held.length === 0)).toBe(true);
-    expect(await names.claimForEngine(['ENGINE-1'])).toEqual([{ name: 'engine-1', holder: 'engine' }]);
+    expect(await names.claimEngineNames(['ENGINE-1'])).toEqual([{ name: 'engine-1', holder: 'engine' }]);
   });
 
   it('of ten administrators taken away at once, one stays', async () => {

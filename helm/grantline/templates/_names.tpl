@@ -40,6 +40,13 @@
 {{- printf "%s/%s" (include "grantline.rulesNamespace" .) .Values.accessControl.configMap.name -}}
 {{- end -}}
 
+{{/* As JSON: the namespaces of all engines in this cluster, each once. */}}
+{{- define "grantline.rulesNamespaces" -}}
+{{- $namespaces := list (include "grantline.rulesNamespace" .) -}}
+{{- range .Values.accessControl.furtherConfigMaps }}{{ $namespaces = append $namespaces .namespace }}{{ end -}}
+{{- uniq $namespaces | toJson -}}
+{{- end -}}
+
 {{/* What selects all pods of the release; with `component` those of one kind. */}}
 {{- define "grantline.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "grantline.name" . | quote }}

@@ -56,11 +56,18 @@ securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 
 - name: DATABASE_URL_FILE
   value: /run/secrets/grantline/database-url
 - name: ACL_TARGET
-  value: configmap
+  {{- $byOpa := eq .Values.accessControl.engine "opa" }}
+  value: {{ if $byOpa }}opa{{ if .Values.accessControl.rulesFile }},configmap{{ end }}{{ else }}configmap{{ if .Values.secrets.service.keys.opaToken }},opa{{ end }}{{ end }}
+{{- if not .Values.accessControl.rulesFile }}
+{{- else if .Values.accessControl.furtherConfigMaps }}
+- name: ACL_CONFIGMAP_NAME
+  value: {{ include "grantline.rulesTarget" $ }}{{ range .Values.accessControl.furtherConfigMaps }},{{ .namespace }}/{{ .name }}{{ end }}
+{{- else }}
 - name: ACL_CONFIGMAP_NAMESPACE
   value: {{ include "grantline.rulesNamespace" . | quote }}
 - name: ACL_CONFIGMAP_NAME
   value: {{ .Values.accessControl.configMap.name | quote }}
+{{- end }}
 {{- end -}}
 
 {{/* Call with (list . (dict "path-in-the-pod" "key of the Secret") "service"). */}}

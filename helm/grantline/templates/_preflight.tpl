@@ -45,6 +45,17 @@ retiredRoute.url is required: the engine's former address
 secrets.{{ $owner }} needs exactly one of existingSecret, externalSecret and sealedSecret; it has {{ $sources }}
 {{- end }}
 {{- end }}
+{{- with $values.secrets.service.keys }}
+{{- if ne (empty .opaToken) (empty .opaSigningKey) }}
+secrets.service.keys needs both of opaToken and opaSigningKey, or none
+{{- end }}
+{{- if and (eq $values.accessControl.engine "opa") (empty .opaToken) }}
+accessControl.engine: opa needs secrets.service.keys.opaToken and opaSigningKey
+{{- end }}
+{{- end }}
+{{- if not (or $values.accessControl.rulesFile (eq $values.accessControl.engine "opa")) }}
+accessControl.rulesFile is false: accessControl.engine must be opa
+{{- end }}
 {{- end -}}
 
 {{/* Call with (list values name …): how many of these are set. */}}

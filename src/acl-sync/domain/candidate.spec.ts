@@ -11,7 +11,8 @@ function prepared(snapshot: Snapshot, { bytes = null as number | null, warnTable
 
 describe('a candidate for publication', () => {
   it('counts its rules and bytes', () => {
-    const { text, rules, bytes } = prepared(aSnapshot().user('björn').may('SELECT', 'sales').snapshot());
+    const { rules, bytes, ...candidate } = prepared(aSnapshot().user('björn').may('SELECT', 'sales').snapshot());
+    const text = String(candidate.text);
     expect(rules).toBe(text.split('\n').filter((line) => line.startsWith('{"')).length);
     expect(bytes).toBe(Buffer.from(text).length);
     expect(bytes).toBeGreaterThan(text.length);
@@ -29,7 +30,7 @@ describe('a candidate for publication', () => {
     const limits = { bytes: null, maxUnexplainedPercent: 5, warnTableRules: 3000 };
     const over = (foreign?: string) =>
       prepare(
-        { snapshot, position: '0:0', previous: null, limits, ...(foreign !== undefined && { foreign }) },
+        { snapshot, position: '0:0', previous: null, limits, ...(foreign !== undefined && { foreignText: foreign }) },
         'a build',
       ).access;
     const access = over(
@@ -107,17 +108,17 @@ describe('rules that are too many to be proved', () => {
     .seesOnly('sales.us', "region = 'US'")
     .snapshot();
   const finding = { code: 'proof-undecided', severity: 'error', message: 'nothing is proved' } as const;
-  const where = { where: 'sales.eu', rules: 3_000 };
+  const largest = { parent: 'sales.eu', rulesInAll: 3_000 };
 
   it('are explained by the policies at the parent that has most of them', () => {
-    expect(explainUndecided(finding, where, policies).message).toMatch(
+    expect(explainUndecided(finding, largest, policies).message).toMatch(
       /^nothing is proved[.] 3000 rules are needed in sales[.]eu, one for each .*; 2 policies make them \(ids 1, 2\): let fewer/,
     );
-    expect(explainUndecided(finding, where, []).message).toMatch(/hidden columns$/);
+    expect(explainUndecided(finding, largest, []).message).toMatch(/hidden columns$/);
   });
 
   it('are not, where a pattern of one rule is the reason', () => {
     const ofRule = { ...finding, rule: 'tables[1]' };
-    expect(explainUndecided(ofRule, where, policies)).toBe(ofRule);
+    expect(explainUndecided(ofRule, largest, policies)).toBe(ofRule);
   });
 });

@@ -1,13 +1,20 @@
+import fc from 'fast-check';
+import { anyRecordedChanges, explained } from '../../../test/support/snapshots/recorded-changes.js';
 import { aSnapshot, NOW, SETTINGS } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
+import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { checkMarker } from '../../trino-rules/lint/open-patterns.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
+import { effectiveSnapshot } from '../../trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import { areShutOut, closedRules, losingNames } from './closed-rules.js';
+import { areShutOut } from '../../trino-rules/transition/denials.js';
+import { judgeRules } from '../../trino-rules/verify/check.js';
+import { isRefused } from './candidate.js';
+import { closedRules, losingNames } from './closed-rules.js';
 
 const { ownAccount } = SETTINGS;
 const eu = { catalog: 'sales', schema: 'eu' };
@@ -23,25 +30,6 @@ function closed(document: RulesDocument, previous = readers().snapshot(), explai
   return rules;
 }
 
-describe('the check of denials', () => {
-  const open: RulesDocument = { ...NO_RULES, catalogs: [{ user: 'ana', allow: 'none' }] };
-
-  it.each<[string, Partial<RulesDocument>]>([
-    ['enters a catalog', { catalogs: [{ user: 'ana', catalog: 'sales', allow: 'read-only' }, ...open.catalogs] }],
-    ['enters what the engine itself opens', { catalogs: [{ user: 'ana', catalog: 'sales', allow: 'none' }] }],
-    ['executes queries', { queries: [{ user: 'ana', allow: ['execute'] }] }],
-    ['sees the queries of others', { queries: [{ user: 'ana', allow: ['view'] }] }],
-    ['shuts nodes down', { system_information: [{ user: 'ana', allow: ['write'] }] }],
-    ['sets properties', { system_session_properties: [{ allow: true }] }],
-    ['acts as others', { impersonation: [{ original_user: 'ana', new_user: '.*', allow: true }] }],
-    ['is acted as', { impersonation: [{ new_user: 'ana', allow: true }] }],
-  ])('finds that one of two %s', (_, rules) => {
-    const catalogs = [{ user: 'bo', allow: 'none' as const }, ...(rules.catalogs ?? open.catalogs)];
-    expect(areShutOut({ ...open, ...rules, catalogs }, ['bo'])).toBe(rules.system_session_properties === undefined);
-    expect(areShutOut({ ...open, ...rules, catalogs }, ['bo', 'ana'])).toBe(false);
-  });
-});
-
 describe('the published rules with denials in front', () => {
   it('give nothing at all to whoever lost something, and to others what they did', () => {
     const { document } = compile(readers().user('ana').may('SELECT, OWNERSHIP', 'hr').snapshot());
@@ -50,11 +38,11 @@ describe('the published rules with denials in front', () => {
     );
     const rights = (user: string): unknown[] => [
       engine.maySelect(user, { ...eu, table: 'orders' }, []),
-      engine.mayRead(user, 'hr'),
+      engine.mayReadCatalog(user, 'hr'),
       ...(['function', 'procedure'] as const).map((kind) =>
-        engine.mayRun(user, { kind, resource: { ...eu, routine: 'load' }, privilege: 'EXECUTE' }),
+        engine.mayRunRoutine(user, { kind, resource: { ...eu, routine: 'load' }, privilege: 'EXECUTE' }),
       ),
-      engine.mayWithQueries(user, 'execute'),
+      engine.hasQueryRight(user, 'execute'),
       engine.mayImpersonate(ownAccount, user),
     ];
     expect(rights('ana')).toEqual([false, false, false, false, false, false]);
@@ -180,5 +168,39 @@ describe('names that lose something', () => {
       ),
     ).toEqual(['dash']);
     expect(lost(before, rows().may('IMPERSONATE', as({ type: 'everyone' })))).toEqual([]);
+  });
+});
+
+describe('the snapshot of the denials', () => {
+  it('still denies others the queries of a program that lost something', () => {
+    const story = () =>
+      aSnapshot()
+        .user('ana')
+        .may('KILL_QUERIES', { engine: true })
+        .mayNot({ queries: { type: 'engine', name: 'dash' } }, 'KILL_QUERIES');
+    const previous = story().engine('dash').may('SELECT', 'sales').snapshot();
+    const { snapshot } = closed(compile(previous).document, previous, story().snapshot());
+    const engine = new Evaluator(compile(snapshot).document);
+    expect(['dash', 'other'].map((owner) => engine.hasQueryRight('ana', 'kill', owner))).toEqual([false, true]);
+  });
+
+  it('gives no more than the rules with the denials, and nothing to those who lost', () => {
+    let shutOut = 0;
+    fc.assert(
+      fc.property(anyRecordedChanges('anything'), (changed) => {
+        const previous = effectiveSnapshot(changed.previous);
+        const pair = { previous, explained: explained(changed) };
+        const rules = closedRules(compile(previous).document, pair, ownAccount);
+        if (rules === null) return;
+        const made = compile(rules.snapshot);
+        expect(isRefused({ findings: judgeRules(made.text, rules.snapshot).findings })).toBe(false);
+        expect(compareAccess(rules.document, made.document).gained).toEqual([]);
+        const names = [...losingNames(previous, pair.explained)].filter((name) => name !== ownAccount);
+        shutOut += names.length;
+        expect(areShutOut(made.document, names)).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+    expect(shutOut).toBeGreaterThan(15);
   });
 });

@@ -4,7 +4,7 @@ import {
   failsOnVersion,
   isSettled,
   LIVE_WITHIN_MS,
-  openCatalogs,
+  openCatalogFindings,
   nextWatch,
 } from './engine-watch.js';
 
@@ -66,7 +66,7 @@ describe('catalogs that lead around restrictions', () => {
   ];
 
   it('are those of the connectors that the settings do not list, with the lines that close them', () => {
-    const [lake, stream, ...more] = openCatalogs(catalogs, { externalTableCatalogs: [], rawColumnCatalogs: [] });
+    const [lake, stream, ...more] = openCatalogFindings(catalogs, { externalTableCatalogs: [], rawColumnCatalogs: [] });
 
     expect(lake).toMatchObject({ code: 'catalog-open', severity: 'warning' });
     expect(lake?.message).toMatch(/^catalog lake \(hive\): .* ACL_EXTERNAL_TABLE_CATALOGS$/);
@@ -79,6 +79,8 @@ describe('catalogs that lead around restrictions', () => {
   });
 
   it('are none where they are listed', () => {
-    expect(openCatalogs(catalogs, { externalTableCatalogs: ['lake'], rawColumnCatalogs: ['stream'] })).toEqual([]);
+    expect(openCatalogFindings(catalogs, { externalTableCatalogs: ['lake'], rawColumnCatalogs: ['stream'] })).toEqual(
+      [],
+    );
   });
 });

@@ -1,6 +1,7 @@
 import type { RulesInForce } from '../../query-engine/domain/engine-error.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
+import type { RecentVersion } from './publication-history.js';
 import type { PublicationSummary } from './publication.js';
 
 /**
@@ -8,68 +9,90 @@ import type { PublicationSummary } from './publication.js';
  * `security.refresh-period` in the chart's engine values), and a margin.
  */
 export const LIVE_WITHIN_MS = 210_000;
-/** Broken answers until the rules count as broken. One is not enough, because the engine can read a file while it is replaced. */
+/** Rules count as broken after this number of failed probes in a row. A single probe can fail while a file is being replaced. */
 const BROKEN_THRESHOLD = 3;
 
 export interface EngineWatch {
   version: number;
-  /** Number of consecutive broken answers. */
-  brokenTimes: number;
-  /** Whether the engine used valid rules after this version was published, or the version before until then. */
+  /** Number of consecutive probes that showed that the engine cannot use its rules. */
+  brokenCount: number;
+  /** Whether a probe has found the engine with valid rules. */
   hasWorked: boolean;
   state: EngineState;
 }
 
 /**
- * `unknown`: no probe was answered yet. `pending`: the engine still uses other rules, within the allowed time. `overdue`: it uses
- * other rules. `broken`: it cannot use its rules file.
+ * The engine's use of the published version. `unknown`: no probe was answered yet. `pending`: the engine does not use the version yet.
+ * `overdue`: the engine should use the version, but uses other rules. `broken`: the engine's rules are unusable.
  */
 type EngineState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
 
-type Watched = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | 'edit'>;
+type WatchedVersion = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | 'edit'>;
 
-/**
- * The result after one more probe. No answer changes nothing.
- * @param former the version before the published one; undefined: none
- */
+/** The state after one more probe. A probe without an answer changes nothing. */
 export function nextWatch(
-  before: EngineWatch | null,
-  latest: Watched,
-  former: Pick<PublicationSummary, 'version'> | undefined,
+  formerWatch: EngineWatch | null,
+  latest: WatchedVersion,
+  formerVersion: Pick<PublicationSummary, 'version'> | undefined,
   answer: RulesInForce,
   now: Date,
 ): EngineWatch {
   const { version, liveAt, publishedAt } = latest;
-  const known =
-    before?.version === version ? before : firstOf(latest, before?.version === former?.version && isSettled(before));
+  const knownWatch =
+    formerWatch?.version === version
+      ? formerWatch
+      : firstWatch(latest, formerWatch?.version === formerVersion?.version && isSettled(formerWatch));
   switch (answer) {
     case 'these':
-      return { version, brokenTimes: 0, hasWorked: true, state: 'live' };
+      return { version, brokenCount: 0, hasWorked: true, state: 'live' };
     case 'others': {
-      const isDue = liveAt === null && now.getTime() - publishedAt.getTime() <= LIVE_WITHIN_MS;
-      return { version, brokenTimes: 0, hasWorked: true, state: isDue ? 'pending' : 'overdue' };
+      const isInTime = liveAt === null && now.getTime() - publishedAt.getTime() <= LIVE_WITHIN_MS;
+      return { version, brokenCount: 0, hasWorked: true, state: isInTime ? 'pending' : 'overdue' };
     }
     case 'broken': {
-      const brokenTimes = known.brokenTimes + 1;
-      return { ...known, brokenTimes, state: brokenTimes >= BROKEN_THRESHOLD ? 'broken' : known.state };
+      const brokenCount = knownWatch.brokenCount + 1;
+      return {
+        ...knownWatch,
+        brokenCount,
+        state: brokenCount >= BROKEN_THRESHOLD ? 'broken' : knownWatch.state,
+      };
     }
     case 'unclear':
     case 'unreachable':
-      return known;
+      return knownWatch;
   }
 }
 
-/** @param wasUsed whether the engine used the version before at the last probe, so that only an edit by hand can have come between */
-function firstOf({ version, edit }: Watched, wasUsed: boolean): EngineWatch {
-  return { version, brokenTimes: 0, hasWorked: wasUsed && edit === null, state: 'unknown' };
+/** The state before a version's first probe. @param wasFormerUsed whether the last probe found the preceding version in use */
+function firstWatch({ version, edit }: WatchedVersion, wasFormerUsed: boolean): EngineWatch {
+  return { version, brokenCount: 0, hasWorked: wasFormerUsed && edit === null, state: 'unknown' };
 }
 
-/** Whether the engine used the published version at the last probe. Otherwise it is probed again soon. */
-export function isSettled(watch: EngineWatch | null): boolean {
-  return watch?.state === 'live' && watch.brokenTimes === 0;
+/**
+ * The texts that running statements may use: those of the newest live version and of all later versions. A version counts as live if
+ * the engine was seen to use the version, or if LIVE_WITHIN_MS have passed since its publication.
+ * @param recentVersions versions, the oldest first
+ * @param isProbed whether the probed engine reads the only target. If not, the engine's answers do not count
+ */
+export function textsInUse(recentVersions: readonly RecentVersion[], isProbed: boolean, now: Date): string[] {
+  const liveIndex = recentVersions.findLastIndex((version) => isTakenAsLive(version, isProbed, now));
+  return recentVersions.slice(Math.max(0, liveIndex)).map(({ text }) => text ?? '');
 }
 
-/** Whether the engine fails on this version, and not on a text that it read before. */
+export function isTakenAsLive(
+  { liveAt, publishedAt }: Pick<RecentVersion, 'liveAt' | 'publishedAt'>,
+  isProbed: boolean,
+  now: Date,
+): boolean {
+  return (isProbed && liveAt !== null) || now.getTime() - publishedAt.getTime() > LIVE_WITHIN_MS;
+}
+
+/** Whether the engine uses the published version, and did not fail at the last probe. If not, the engine is probed again soon. */
+export function isSettled(engineWatch: EngineWatch | null): boolean {
+  return engineWatch?.state === 'live' && engineWatch.brokenCount === 0;
+}
+
+/** Whether this version makes the engine fail. False while the engine may still use an older version. */
 export function failsOnVersion(
   { state, hasWorked }: EngineWatch,
   { liveAt, publishedAt }: Pick<PublicationSummary, 'liveAt' | 'publishedAt'>,
@@ -79,35 +102,35 @@ export function failsOnVersion(
   return state === 'broken' && liveAt === null && hasArrived;
 }
 
-/** Connectors in which, by default, a readable table can be created over another table's files (seen on 483). */
-const SHARES_FILES: readonly string[] = ['hive'];
+/** Connectors that by default let a user create a readable table over another table's files (seen on Trino 483). */
+const FILE_SHARING_CONNECTORS: readonly string[] = ['hive'];
 /** Connectors with a column that contains the whole stored row (read in their sources). */
-const RAW_COLUMNS: readonly string[] = ['kafka', 'redis', 'elasticsearch', 'opensearch'];
+const RAW_COLUMN_CONNECTORS: readonly string[] = ['kafka', 'redis', 'elasticsearch', 'opensearch'];
 
 const HIVE_PROPERTIES = 'hive.non-managed-table-creates-enabled=false\nhive.non-managed-table-writes-enabled=false';
 
-/** Warnings, by name, on catalogs whose connector can bypass restrictions and that the settings do not list. */
-export function openCatalogs(
+/** Warnings on catalogs that the settings do not list although their connector can bypass restrictions, sorted by catalog. */
+export function openCatalogFindings(
   catalogs: readonly { catalog: string; connector: string }[],
   settings: Pick<SnapshotSettings, 'externalTableCatalogs' | 'rawColumnCatalogs'>,
 ): Finding[] {
-  const sorted = [...catalogs].sort((a, b) => (a.catalog < b.catalog ? -1 : 1));
-  return sorted.flatMap(({ catalog, connector }): Finding[] => {
-    const named = `catalog ${catalog} (${connector})`;
-    if (SHARES_FILES.includes(connector) && !settings.externalTableCatalogs.includes(catalog)) {
-      const way =
+  const sortedCatalogs = [...catalogs].sort((a, b) => (a.catalog < b.catalog ? -1 : 1));
+  return sortedCatalogs.flatMap(({ catalog, connector }): Finding[] => {
+    const catalogText = `catalog ${catalog} (${connector})`;
+    if (FILE_SHARING_CONNECTORS.includes(connector) && !settings.externalTableCatalogs.includes(catalog)) {
+      const problem =
         'a table can be made over the files of another, so that whoever owns a schema there reads restricted ones';
-      const cure = "set these lines in the catalog's file, or list it in ACL_EXTERNAL_TABLE_CATALOGS";
-      return [open(`${named}: ${way}; ${cure}`, HIVE_PROPERTIES)];
+      const remedy = "set these lines in the catalog's file, or list it in ACL_EXTERNAL_TABLE_CATALOGS";
+      return [openCatalogFinding(`${catalogText}: ${problem}; ${remedy}`, HIVE_PROPERTIES)];
     }
-    if (RAW_COLUMNS.includes(connector) && !settings.rawColumnCatalogs.includes(catalog)) {
-      const way = 'columns of the connector hold whole rows, so that they show hidden and masked values';
-      return [open(`${named}: ${way}; list it in ACL_RAW_COLUMN_CATALOGS`)];
+    if (RAW_COLUMN_CONNECTORS.includes(connector) && !settings.rawColumnCatalogs.includes(catalog)) {
+      const problem = 'columns of the connector hold whole rows, so that they show hidden and masked values';
+      return [openCatalogFinding(`${catalogText}: ${problem}; list it in ACL_RAW_COLUMN_CATALOGS`)];
     }
     return [];
   });
 }
 
-function open(message: string, witness?: string): Finding {
+function openCatalogFinding(message: string, witness?: string): Finding {
   return { code: 'catalog-open', severity: 'warning', message, ...(witness !== undefined && { witness }) };
 }

@@ -1,12 +1,7 @@
+import { canonicalJson } from '../../kernel/json-reader.js';
 import type { AuditEvent, AuditEventName } from '../../audit/domain/audit-event.js';
-import {
-  detailsText,
-  grantDetails,
-  memberDetails,
-  policyDetails,
-  sameDetails,
-} from '../../grants/domain/audit-details.js';
-import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { grantDetails, memberDetails, policyDetails, equalDetails } from '../../grants/domain/audit-details.js';
+import { effectiveSnapshot } from '../../trino-rules/model/effective-snapshot.js';
 import { compareNames } from '../../trino-rules/model/node.js';
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import type {
@@ -26,14 +21,16 @@ const PRESENT = 'present';
 const REMOVED = 'removed';
 
 const memberKey = (group: string | number, details: AuditEvent['details']): string =>
-  `member ${group} ${detailsText(details)}`;
+  `member ${group} ${canonicalJson(details)}`;
 
-/** For each event that changes the rules, the key of its object and the object's state after it. */
-const STATES = new Map<AuditEventName, (id: string, details: AuditEvent['details']) => [key: string, state: string]>([
-  ['grant_created', (id, details) => [`grant ${id}`, detailsText(details)]],
+const STATE_BY_EVENT = new Map<
+  AuditEventName,
+  (id: string, details: AuditEvent['details']) => [key: string, state: string]
+>([
+  ['grant_created', (id, details) => [`grant ${id}`, canonicalJson(details)]],
   ['grant_revoked', (id) => [`grant ${id}`, REMOVED]],
-  ['policy_created', (id, details) => [`policy ${id}`, detailsText(details)]],
-  ['policy_changed', (id, details) => [`policy ${id}`, detailsText(details)]],
+  ['policy_created', (id, details) => [`policy ${id}`, canonicalJson(details)]],
+  ['policy_changed', (id, details) => [`policy ${id}`, canonicalJson(details)]],
   ['policy_deleted', (id) => [`policy ${id}`, REMOVED]],
   ['member_added', (id, details) => [memberKey(id, details), PRESENT]],
   ['member_removed', (id, details) => [memberKey(id, details), REMOVED]],
@@ -43,62 +40,61 @@ const STATES = new Map<AuditEventName, (id: string, details: AuditEvent['details
   ['account_renamed', (id, details) => [`name ${id}`, String(details['to'])]],
 ]);
 
-export const EVENTS_OF_RULES: readonly AuditEventName[] = [...STATES.keys()];
+export const EVENTS_OF_RULES: readonly AuditEventName[] = [...STATE_BY_EVENT.keys()];
 
 /**
- * The previous snapshot with exactly the recorded changes and expiries since then. Any other difference from the present snapshot,
- * including settings, is unexplained (docs/decisions/0008): a change and its event are written in one transaction, so a row that differs
- * from its last event was changed without Grantline.
- * @param previous contains only entries that had effect then
+ * The previous snapshot with exactly the recorded changes and expiries since then. Any other difference from the present snapshot is
+ * unexplained, for example a row that was changed without Grantline (docs/decisions/0008).
+ * @param previous a snapshot with only those entries that had effect at its time
  * @param events in the order of the trail
  */
 export function explainedSnapshot(previous: Snapshot, present: Snapshot, events: readonly RecordedEvent[]): Snapshot {
-  const next = effective(present);
+  const presentSnapshot = effectiveSnapshot(present);
   const states = new Map(
     events.flatMap(({ event, subject, details }) => {
-      const state = STATES.get(event)?.(subject?.id ?? '', details);
+      const state = STATE_BY_EVENT.get(event)?.(subject?.id ?? '', details);
       return state === undefined ? [] : [state];
     }),
   );
-  // Compared before principals that no longer exist are dropped, because events contain policies as they were written.
+  // Policies are compared before missing principals are dropped, because events contain policies as they were written.
   const isRecorded = (policy: SnapshotPolicy) =>
-    states.get(`policy ${policy.id}`) === detailsText(policyDetails(policy));
-  const recorded = new Set(present.policies.filter(isRecorded).map(({ id }) => id));
+    states.get(`policy ${policy.id}`) === canonicalJson(policyDetails(policy));
+  const recordedPolicyIds = new Set(present.policies.filter(isRecorded).map(({ id }) => id));
   return {
-    users: users(previous, next, states),
-    groups: groups(previous, next, states),
-    grants: grants(previous, next, states),
-    policies: policies(previous, next, states, recorded),
+    users: explainedUsers(previous, presentSnapshot, states),
+    groups: explainedGroups(previous, presentSnapshot, states),
+    grants: explainedGrants(previous, presentSnapshot, states),
+    policies: explainedPolicies(previous, presentSnapshot, states, recordedPolicyIds),
     settings: previous.settings,
-    at: next.at,
+    at: presentSnapshot.at,
   };
 }
 
-function grants(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotGrant[] {
+function explainedGrants(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotGrant[] {
   return joinById(previous.grants, next.grants).flatMap(([before, after]) => {
-    // An expired grant may stay, because `at` is the present time and so it has no effect.
+    // A grant that `next` lacks is kept, unless its removal was recorded. No event records an expiry, but an expired grant has no effect.
     if (after === undefined) return states.get(`grant ${before.id}`) === REMOVED ? [] : [before];
-    const isKnown = before !== undefined && sameDetails(grantDetails(before), grantDetails(after));
-    return isKnown || states.get(`grant ${after.id}`) === detailsText(grantDetails(after)) ? [after] : (before ?? []);
+    const isEqual = before !== undefined && equalDetails(grantDetails(before), grantDetails(after));
+    return isEqual || states.get(`grant ${after.id}`) === canonicalJson(grantDetails(after)) ? [after] : (before ?? []);
   });
 }
 
-function policies(
+function explainedPolicies(
   previous: Snapshot,
   next: Snapshot,
   states: RecordedStates,
-  recorded: ReadonlySet<number>,
+  recordedPolicyIds: ReadonlySet<number>,
 ): SnapshotPolicy[] {
   return joinById(previous.policies, next.policies).flatMap(([before, after]) => {
     const { id } = after ?? before;
-    if (recorded.has(id)) return after ?? [];
+    if (recordedPolicyIds.has(id)) return after ?? [];
     if (after === undefined) return states.get(`policy ${id}`) === REMOVED ? [] : [before];
-    return before === undefined ? [] : sameDetails(policyDetails(before), policyDetails(after)) ? [after] : [before];
+    return before === undefined ? [] : equalDetails(policyDetails(before), policyDetails(after)) ? [after] : [before];
   });
 }
 
-/** The users after recorded changes. New accounts are included, because an account alone gives no access. */
-function users(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotUser[] {
+/** The users of `previous` after the recorded changes. New accounts are included, because an account alone gives no access. */
+function explainedUsers(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotUser[] {
   return joinById(previous.users, next.users).map(([before, after]) => {
     if (before === undefined || after === undefined) return before ?? after;
     const { id, name, isActive } = after;
@@ -110,29 +106,29 @@ function users(previous: Snapshot, next: Snapshot, states: RecordedStates): Snap
   });
 }
 
-function groups(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotGroup[] {
+function explainedGroups(previous: Snapshot, next: Snapshot, states: RecordedStates): SnapshotGroup[] {
   return joinById(previous.groups, next.groups).flatMap(([before, after]) => {
     const { id, name } = after ?? before;
     const isDeleted = states.get(`group ${id}`) === REMOVED;
     if (after === undefined && isDeleted) return [];
     const stateOf = (member: GroupMember): string | undefined =>
       isDeleted ? REMOVED : states.get(memberKey(id, memberDetails(member)));
-    const members = moved(before?.members, after?.members, (member) => stateOf({ type: 'user', id: member }));
-    const engines = moved(before?.engines, after?.engines, (member) => stateOf({ type: 'engine', name: member }));
+    const members = carryOver(before?.members, after?.members, (member) => stateOf({ type: 'user', id: member }));
+    const engines = carryOver(before?.engines, after?.engines, (member) => stateOf({ type: 'engine', name: member }));
     return [{ id, name, members: members.sort((a, b) => a - b), engines: engines.sort(compareNames) }];
   });
 }
 
-/** The former members, with recorded joins and without recorded leaves. */
-function moved<T>(
-  before: readonly T[] = [],
-  after: readonly T[] = [],
+/** `formerMembers` after the joins and leaves that audit events record. Unrecorded changes are ignored. @param stateOf a member's last recorded state */
+function carryOver<T>(
+  formerMembers: readonly T[] = [],
+  presentMembers: readonly T[] = [],
   stateOf: (member: T) => string | undefined,
 ): T[] {
-  const [were, are] = [new Set(before), new Set(after)];
-  const stayed = [...were].filter((member) => are.has(member) || stateOf(member) !== REMOVED);
-  const joined = [...are].filter((member) => !were.has(member) && stateOf(member) === PRESENT);
-  return [...stayed, ...joined];
+  const [formerSet, presentSet] = [new Set(formerMembers), new Set(presentMembers)];
+  const remainingMembers = [...formerSet].filter((member) => presentSet.has(member) || stateOf(member) !== REMOVED);
+  const joinedMembers = [...presentSet].filter((member) => !formerSet.has(member) && stateOf(member) === PRESENT);
+  return [...remainingMembers, ...joinedMembers];
 }
 
 /** Full outer join by id. */
@@ -141,12 +137,12 @@ export function joinById<T extends { id: number }>(
   after: readonly T[],
 ): ([T, T] | [T, undefined] | [undefined, T])[] {
   const afterById = new Map(after.map((row) => [row.id, row]));
-  const known = new Set(before.map(({ id }) => id));
+  const formerIds = new Set(before.map(({ id }) => id));
   return [
     ...before.map((row): [T, T] | [T, undefined] => {
-      const same = afterById.get(row.id);
-      return same === undefined ? [row, same] : [row, same];
+      const matchingRow = afterById.get(row.id);
+      return matchingRow === undefined ? [row, matchingRow] : [row, matchingRow];
     }),
-    ...after.filter(({ id }) => !known.has(id)).map((row): [undefined, T] => [undefined, row]),
+    ...after.filter(({ id }) => !formerIds.has(id)).map((row): [undefined, T] => [undefined, row]),
   ];
 }

@@ -3,31 +3,31 @@ import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { diffRules } from '../../trino-rules/diff/rules-diff.js';
 import { ruleCount } from '../../trino-rules/document/rules-document.js';
-import { baselineOfFound, draftOfFound, foundVersion } from './found-version.js';
+import { baselineOfFound, draftOfFound, findVersionAtTargets } from './found-version.js';
 import type { Baseline } from './unexplained-change.js';
 
-const written = { generation: 9, hash: 'f00' };
+const namedVersion = { generation: 9, hash: 'f00' };
 
 describe('a version at the target', () => {
   it('is found where it is above every one of this history, with another text', () => {
-    expect(foundVersion({ text: 'theirs', written }, { text: 'ours' }, 8)).toEqual({
+    expect(findVersionAtTargets([{ text: 'theirs', namedVersion }], { text: 'ours' }, 8)).toEqual({
       version: 9,
       hash: 'f00',
       text: 'theirs',
     });
-    expect(foundVersion({ text: 'theirs', written }, null, 0)).toMatchObject({ version: 9 });
+    expect(findVersionAtTargets([{ text: 'theirs', namedVersion }], null, 0)).toMatchObject({ version: 9 });
   });
 
   it.each([null, 'al\0ice'])('has no text where that is %j, which no version holds', (text) => {
-    expect(foundVersion({ text, written }, null, 0)).toMatchObject({ text: '' });
+    expect(findVersionAtTargets([{ text, namedVersion }], null, 0)).toMatchObject({ text: '' });
   });
 
-  it.each<[string, Parameters<typeof foundVersion>]>([
-    ['a known number', [{ text: 'by hand', written }, { text: 'ours' }, 9]],
-    ['no number', [{ text: 'by hand' }, { text: 'ours' }, 0]],
-    ['the last text, whatever its number', [{ text: 'ours', written }, { text: 'ours' }, 0]],
+  it.each<[string, Parameters<typeof findVersionAtTargets>]>([
+    ['a known number', [[{ text: 'by hand', namedVersion }], { text: 'ours' }, 9]],
+    ['no number', [[{ text: 'by hand' }], { text: 'ours' }, 0]],
+    ['the last text, whatever its number', [[{ text: 'ours', namedVersion }], { text: 'ours' }, 0]],
   ])('is known where it has %s', (_, given) => {
-    expect(foundVersion(...given)).toBeNull();
+    expect(findVersionAtTargets(...given)).toBeNull();
   });
 });
 
@@ -74,7 +74,7 @@ describe('a found version', () => {
       diff: diffRules('{}', text),
       ...{ snapshot: known.snapshot, snapshotHash: digest, snapshotAt: then, position: '7:3', compiler: '' },
       ...{ access: null, checks: [], changedAt: null, restored: null, edit: null },
-      ...{ isFound: true, isWithdrawal: false, isWritten: false, begunAt: now, after: 8 },
+      ...{ isFound: true, isWithdrawal: false, firstStepOf: null, isWritten: false, begunAt: now, highestNamed: 8 },
     });
   });
 });

@@ -4,7 +4,7 @@ import type { PublicationDraft } from './publication-history.js';
 import type { Publication } from './publication.js';
 import type { LiveRules } from './rules-target.js';
 import type { LatestVersion } from './run-decision.js';
-import { type Baseline, documentOf } from './unexplained-change.js';
+import type { Baseline } from './unexplained-change.js';
 
 /**
  * A version at the target that this history does not have, because the database was restored from a backup or another installation
@@ -12,75 +12,63 @@ import { type Baseline, documentOf } from './unexplained-change.js';
  */
 export interface FoundVersion {
   version: number;
-  /** The hash that the target names. */
+  /** The hash in the target's annotations. */
   hash: string;
-  /** Empty: the target has no text, or one that Grantline did not write. */
+  /** The target's text. Empty if the target has no text, or a text with NUL, which PostgreSQL cannot store. */
   text: string;
 }
 
 /**
- * @param newest the highest version of this history in any state; every version is recorded before the target is written
- * @returns null: this history is as new as the target, or has the same text and lacks only the number
+ * Finds the highest version at a target that this database did not make. Versions with the text of `latest` are ignored.
+ * @param newestVersion the highest version in this database, published or not
  */
-export function foundVersion(
-  { text, written }: Pick<LiveRules, 'text' | 'written'>,
+export function findVersionAtTargets(
+  liveRules: readonly Pick<LiveRules, 'text' | 'namedVersion'>[],
   latest: Pick<Publication, 'text'> | null,
-  newest: number,
+  newestVersion: number,
 ): FoundVersion | null {
-  if (written === undefined || written.generation <= newest || latest?.text === text) return null;
-  const { generation: version, hash } = written;
-  return { version, hash, text: text === null || text.includes('\0') ? '' : text };
+  const versionsAtTargets = liveRules.flatMap(({ text, namedVersion }): FoundVersion[] => {
+    if (namedVersion === undefined || namedVersion.generation <= newestVersion || latest?.text === text) return [];
+    const { generation: version, hash } = namedVersion;
+    return [{ version, hash, text: text === null || text.includes('\0') ? '' : text }];
+  });
+  return versionsAtTargets.sort((a, b) => b.version - a.version)[0] ?? null;
 }
 
-/** Whether the target names the version of its text, without which a restored older database would not be recognized. */
 export function isVersionNamed(
-  { written }: Pick<LiveRules, 'written'>,
+  { namedVersion }: Pick<LiveRules, 'namedVersion'>,
   { version, hash }: Pick<Publication, 'version' | 'hash'>,
 ): boolean {
-  if (written === undefined || written.generation < version) return false;
-  return written.generation > version || written.hash === hash;
+  if (namedVersion === undefined || namedVersion.generation < version) return false;
+  return namedVersion.generation > version || namedVersion.hash === hash;
 }
 
-/** The found version before a run has recorded it. */
-export function latestOfFound({ version, text }: FoundVersion): LatestVersion {
-  const unknown = { snapshotHash: '', compiler: '', isWithdrawal: false, restored: null, brokenAt: null };
-  return { ...unknown, version, text, isFound: true };
+/** A version that only a target has, in the form of a recorded version. For previews, which record nothing. */
+export function latestVersionOfFound({ version, hash, text }: FoundVersion): LatestVersion {
+  const unknownFields = { snapshotHash: '', compiler: '', restored: null, brokenAt: null };
+  return { ...unknownFields, version, hash, text, isWithdrawal: false, isFound: true, firstStepOf: null };
 }
 
-/** The baseline for later changes: the found text, with the snapshot of the last version in this history. */
-export function baselineOfFound({ text, hash }: FoundVersion, known: Baseline | null, now: Date): Baseline {
-  const { snapshot = '', at = now, position = '0:0' } = known ?? {};
+export function baselineOfFound({ text, hash }: FoundVersion, knownBaseline: Baseline | null, now: Date): Baseline {
+  const { snapshot = '', at = now, position = '0:0' } = knownBaseline ?? {};
   return { text, hash, snapshot, at, position, compiler: '', approved: [], isFound: true };
 }
 
-/** The found version as a publication of this history. */
+/** Makes the publication that records a found version (one that a target has and the history lacks). */
 export function draftOfFound(
   found: FoundVersion,
-  known: Baseline | null,
+  knownBaseline: Baseline | null,
   latest: Pick<Publication, 'text'> | null,
   trigger: Publication['trigger'],
   now: Date,
 ): PublicationDraft {
-  const { text, hash, snapshot, at, position, compiler } = baselineOfFound(found, known, now);
+  const { text } = found;
+  const { hash, snapshot, at, position, compiler } = baselineOfFound(found, knownBaseline, now);
+  const unknownFields = { access: null, checks: [], triggeredBy: null, changedAt: null, restored: null, edit: null };
   return {
-    ...sizeFields(text, documentOf(text)),
-    ...digestFields(snapshot),
-    hash,
-    position,
-    compiler,
-    trigger,
+    ...{ ...unknownFields, ...sizeFields(text), ...digestFields(snapshot), hash, position, compiler, trigger },
     diff: diffRules(latest?.text ?? null, text),
-    access: null,
-    checks: [],
-    triggeredBy: null,
-    snapshotAt: at,
-    changedAt: null,
-    isWithdrawal: false,
-    isFound: true,
-    restored: null,
-    edit: null,
-    begunAt: now,
-    isWritten: false,
-    after: found.version - 1,
+    ...{ isWithdrawal: false, isFound: true, firstStepOf: null, isWritten: false },
+    ...{ snapshotAt: at, begunAt: now, highestNamed: found.version - 1 },
   };
 }

@@ -1,100 +1,113 @@
-import { compareAccess } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import { readRules } from '../../trino-rules/document/rules-reader.js';
-import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { effectiveSnapshot } from '../../trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import {
   type Candidate,
-  checkedCandidate,
-  compileFor,
+  dataSize,
   digestFields,
-  firstChange,
+  firstChangeAt,
+  hasRules,
   isRefused,
+  makeCandidate,
   type Preparation,
   sizeFields,
 } from './candidate.js';
-import { closedRules } from './closed-rules.js';
-import { type Baseline, documentOf, snapshotPair, type SnapshotPair, writtenSnapshot } from './unexplained-change.js';
+import { closedRules, shutOutLosers } from './closed-rules.js';
+import { type Baseline, snapshotPair, type SnapshotPair, writtenSnapshot } from './unexplained-change.js';
+import { accessChange, dataOf } from './version-access.js';
 import { withdrawnSnapshot } from './withdrawal.js';
 
 export interface WithdrawalOrder {
-  /** `closed`: without the compiler, because it exceeded its time. */
+  /** `compiled`: from a snapshot. `closed`: from the published rules, with denials in front, because the compilation failed. */
   how: 'compiled' | 'closed';
-  /** The changes since the baseline whose losses count: recorded ones, or all if only the engine refused the candidate. */
+  /** The changes that may take access away. `recorded`: only those in the audit trail. `all`: also others. */
   changes: 'recorded' | 'all';
 }
 
 /**
- * The rules to publish while a run is refused: the baseline without access that changes took away since, compiled and proved. If that fails
- * or gains access, the baseline's rules with denials in front for users who lost anything (docs/decisions/0012).
- * @returns a candidate, with an error among its findings if even the denials cannot be proved; null: nothing was published before
+ * Makes the version to publish while a run is refused: the last regular version (baseline) without the access that was taken away later.
+ * If that fails, all users who lost access are denied everything (docs/decisions/0012).
+ * @returns null: nothing was published before
  */
 export function prepareWithdrawal(
   preparation: Preparation,
   compiler: string,
   { how, changes }: WithdrawalOrder,
 ): Candidate | null {
-  const { snapshot, previous } = preparation;
+  const { snapshot, previous, artefacts } = preparation;
   if (previous === null) return null;
-  const { baseline, published } = previous;
-  const known = republished(baseline);
-  const snapshots = withSettings(snapshotPair(snapshot, previous, changes), baseline, snapshot);
-  const less = snapshots && withdrawnSnapshot(snapshots.previous, snapshots.explained);
-  const finished = (candidate: Candidate): Candidate => ({
+  const { baseline, publishedAccess } = previous;
+  const keptCandidate = baselineCandidate(baseline);
+  const snapshots = withPresentSettings(snapshotPair(snapshot, previous, changes), baseline, snapshot);
+  const remaining = snapshots && withdrawnSnapshot(snapshots.previous, snapshots.explained);
+  const withChange = (candidate: Candidate): Candidate => ({
     ...candidate,
-    access: compareAccess(documentOf(published), documentOf(candidate.text)),
-    changedAt: firstChange(previous, snapshots, snapshot.at),
+    access: accessChange(publishedAccess, candidate),
+    changedAt: firstChangeAt(previous, snapshots, snapshot.at),
   });
-  // Rules of this database were never in force, so its records say nothing about access to take away.
-  if (baseline.isFound && baseline.snapshot === '') return finished(known);
-  if (snapshots === null || less === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
-  if (writtenSnapshot(less) === writtenSnapshot(snapshots.previous)) return finished(known);
-  // A found text may give access that this database does not know, so rules compiled from it must not replace the text.
-  const compiled =
-    how === 'compiled' && !baseline.isFound ? compiledWithdrawal(less, baseline, { ...preparation, compiler }) : null;
-  if (compiled !== null) return finished(compiled);
-  const reading = readRules(baseline.text);
+  // If the baseline was found at a target and its snapshot is not known, nothing shows which access was revoked: the baseline stays.
+  if (baseline.isFound && baseline.snapshot === '') return withChange(keptCandidate);
+  if (snapshots === null || remaining === null) return { ...keptCandidate, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  const canStay = baseline.text !== null || !hasRules(artefacts);
+  if (canStay && writtenSnapshot(remaining) === writtenSnapshot(snapshots.previous)) return withChange(keptCandidate);
+  const proveWithdrawal = (withdrawal: Snapshot) =>
+    provedWithdrawal(withdrawal, baseline, { ...preparation, compiler });
+  // Compiled rules must not replace a text that was found at a target, because that text may give access that this database does not record.
+  const provedVersion = how === 'compiled' && !baseline.isFound ? proveWithdrawal(remaining) : null;
+  if (provedVersion !== null) return withChange(provedVersion);
   const { ownAccount } = snapshot.settings;
-  const closed = reading.kind === 'read' ? closedRules(reading.document, snapshots, ownAccount) : null;
-  if (closed === null) return { ...known, findings: [WITHDRAWAL_IMPOSSIBLE] };
-  const { text, hash, document } = closed;
-  return finished({ ...known, ...sizeFields(text, document), hash, at: snapshot.at, findings: [CLOSED_INSTEAD] });
+  const shutOutVersion = hasRules(artefacts)
+    ? closedBaseline(baseline, snapshots, ownAccount)
+    : proveWithdrawal(shutOutLosers(snapshots, ownAccount).snapshot);
+  if (shutOutVersion === null) return { ...keptCandidate, findings: [WITHDRAWAL_IMPOSSIBLE] };
+  return withChange({ ...keptCandidate, ...shutOutVersion, at: snapshot.at, findings: [SHUT_OUT_FINDING] });
 }
 
-/** Applies the present settings over a found text: every change of it waits for an approval, but losses by settings must not wait. */
-function withSettings(
+/** The rules of the baseline, preceded by denials for the users who lost access. Null: such denials cannot be written. */
+function closedBaseline({ text }: Baseline, snapshots: SnapshotPair, ownAccount: string): Partial<Candidate> | null {
+  const reading = readRules(text ?? '');
+  const closedResult = reading.kind === 'read' ? closedRules(reading.document, snapshots, ownAccount) : null;
+  if (closedResult === null) return null;
+  return {
+    ...sizeFields(closedResult.text, closedResult.document),
+    ...digestFields(writtenSnapshot(closedResult.snapshot)),
+    hash: closedResult.hash,
+  };
+}
+
+/** Puts the present settings into `explained` if the baseline was found at a target. A loss of access by settings then waits for no approval. */
+function withPresentSettings(
   snapshots: SnapshotPair | null,
   { isFound }: Baseline,
   { settings }: Snapshot,
 ): SnapshotPair | null {
   if (snapshots === null || !isFound) return snapshots;
-  return { ...snapshots, explained: effective({ ...snapshots.explained, settings }) };
+  return { ...snapshots, explained: effectiveSnapshot({ ...snapshots.explained, settings }) };
 }
 
-/** The compiled withdrawal. Null: it cannot be compiled, its proof fails, or it gains access over the baseline. */
-function compiledWithdrawal(
+/** Compiles and proves the snapshot of a withdrawal. Null if that fails, or if the rules give access that `baseline` does not give. */
+function provedWithdrawal(
   snapshot: Snapshot,
   baseline: Baseline,
-  by: Pick<Preparation, 'position' | 'limits'> & { compiler: string },
+  candidateOptions: Parameters<typeof makeCandidate>[1],
 ): Candidate | null {
   try {
-    const compiled = compileFor(snapshot, by.limits.bytes);
-    if (compiled.kind === 'too-large') return null;
-    const candidate = checkedCandidate(snapshot, compiled.rules, by);
-    if (isRefused(candidate)) return null;
-    return compareAccess(documentOf(baseline.text), documentOf(candidate.text)).gainedInAll > 0 ? null : candidate;
+    const candidateResult = makeCandidate(snapshot, candidateOptions);
+    if (candidateResult.kind === 'too-large' || isRefused(candidateResult.candidate)) return null;
+    return accessChange(baseline, candidateResult.candidate).gainedInAll > 0 ? null : candidateResult.candidate;
   } catch {
     return null; // The candidate came from the same compiler, and its failure has been logged.
   }
 }
 
-/** The baseline as a candidate; its checks passed when it was published. */
-function republished({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
-  const known = { ...sizeFields(text, documentOf(text)), ...digestFields(snapshot), hash, compiler, at, position };
-  return { ...known, findings: [], changedAt: null, access: null, verdicts: [] };
+function baselineCandidate({ text, hash, snapshot, compiler, at, position }: Baseline): Candidate {
+  const size = text === null ? dataSize(dataOf(snapshot)) : sizeFields(text);
+  const baselineFields = { ...size, ...digestFields(snapshot), hash, compiler, at, position };
+  return { ...baselineFields, findings: [], changedAt: null, access: null, verdicts: [] };
 }
 
-const CLOSED_INSTEAD: Finding = {
+const SHUT_OUT_FINDING: Finding = {
   code: 'closed-instead',
   severity: 'warning',
   message:

@@ -6,7 +6,7 @@ import type { LiveRules } from './rules-target.js';
 import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
 import type { Baseline } from './unexplained-change.js';
 
-/** A publication before the target is written. */
+/** A publication that is recorded before targets are written. */
 export interface PublicationDraft extends Omit<
   Publication,
   'version' | 'triggeredBy' | 'publishedAt' | 'liveAt' | 'brokenAt' | 'restored'
@@ -16,34 +16,39 @@ export interface PublicationDraft extends Omit<
   position: TrailPosition;
   restored: Restore | null;
   begunAt: Date;
-  /** Whether the target is written; false: the text is live already. */
+  /** Whether the targets are written; false: the targets have the text already. */
   isWritten: boolean;
-  /** The generation that the target names. The new version must be above it. */
-  after: number;
+  /** The highest version number in the targets' annotations; 0: there is none. The new version gets a higher one. */
+  highestNamed: number;
 }
 
 /** A published version that is not yet in the audit trail and the log, because its run has not ended or has died. */
 export interface UnreportedPublication extends Pick<PublicationDraft, 'isWritten'> {
   publication: Publication;
-  /** The restore that the version before was; null: it was none. */
+  /** The restore that published the previous version, with the number of that version; null: none. */
   formerRestore: (RecordedRestore & { publication: number }) | null;
 }
 
+export type RecentVersion = Pick<Publication, 'text' | 'publishedAt' | 'liveAt'>;
+
+/** A version and the digest of the snapshot that gives its access. */
+export type KnownAccess = Pick<Publication, 'version' | 'snapshotHash'>;
+
 export interface RunSummary {
-  last: Run | null;
+  lastRun: Run | null;
   /** When a run last applied a version or found no change. */
   lastSuccessAt: Date | null;
-  /** Since when every run was refused, not counting failed runs and restores; null: the last one was not refused. */
+  /** Time of the first refused run after the last successful run; null: there is none. Runs for restores do not count. */
   refusedSince: Date | null;
-  /** Since when every run failed; null: the last one did not fail. */
+  /** Since when every run has failed; null: the last run did not fail. */
   failedSince: Date | null;
   /** The newest version that the engine was seen to use. */
-  live: { hash: string; confirmedAt: Date } | null;
-  /** The found version that no approved rules have replaced yet; null: none. */
+  live: { version: number; snapshotHash: string; hash: string; confirmedAt: Date } | null;
+  /** The newest version that was found at a target, not published by this database. Null: none, or it has been replaced. */
   databaseBehind: { version: number; hash: string; foundAt: Date } | null;
 }
 
-/** A position in the list of versions and runs. A version has the run 0, and the runs after it have higher numbers. */
+/** A position in the list of versions and runs. `run` is 0 for the version itself; for a run after the version it is the run's id. */
 export interface HistoryPosition {
   version: number;
   run: number;
@@ -55,7 +60,7 @@ export function positionOf(entry: PublicationSummary | PastRun): HistoryPosition
   return 'version' in entry ? { version: entry.version, run: 0 } : { version: entry.afterVersion, run: entry.id };
 }
 
-/** Newest first. */
+/** The order of the list of versions and runs: newest first. */
 export function compareHistory(a: PublicationSummary | PastRun, b: PublicationSummary | PastRun): number {
   const [one, other] = [positionOf(a), positionOf(b)];
   return other.version - one.version || other.run - one.run;
@@ -69,53 +74,55 @@ export function keyOfEntry(entry: PublicationSummary | PastRun): string[] {
 /** The position of a cursor; null: the text is no cursor of this list. */
 export function positionOfCursor(cursor: string): HistoryPosition | null {
   const [version = NaN, run = NaN, ...rest] = namesOfCursor(cursor)?.map(parseDecimal) ?? [];
-  const isPlace = version < 2 ** 31 && Number.isSafeInteger(run) && rest.length === 0;
-  return isPlace ? { version, run } : null;
+  const isPosition = version < 2 ** 31 && Number.isSafeInteger(run) && rest.length === 0;
+  return isPosition ? { version, run } : null;
 }
 
 /** The published versions and the outcomes of runs. */
 export abstract class PublicationHistory {
   /**
-   * Settles publications that earlier runs began and did not confirm: the newest whose text is live becomes published, the others are
-   * abandoned. An abandoned one newer than every published one becomes published once its text is live, because the API server may write
-   * after its caller has died. A version that the target names counts as live even if an edit by hand has replaced its text. Called by the
-   * run that holds the lock, with the target's state as just read.
+   * Ends the state `begun` of versions that earlier runs did not confirm. The newest one that reached a target usually becomes published, and
+   * the others abandoned. An abandoned version can become published later, because the API server may write after its caller has died. Must be
+   * called under the lock.
    */
-  abstract settle(live: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void>;
+  abstract settleBegun(liveRules: readonly Pick<LiveRules, 'text' | 'namedVersion'>[], at: Date): Promise<void>;
   /** Records a publication before the target is written. @returns its version. */
-  abstract begin(draft: PublicationDraft): Promise<number>;
+  abstract beginVersion(draft: PublicationDraft): Promise<number>;
   /** The highest version in any state; 0: none. */
-  abstract newest(): Promise<number>;
+  abstract highestVersion(): Promise<number>;
   abstract confirm(version: number, at: Date): Promise<Publication>;
   /** The newest published version. */
   abstract latest(): Promise<Publication | null>;
-  /**
-   * The newest published version that is neither withdrawal, restore nor broken, with the texts approved to follow it. A version
-   * older than a broken one counts only if the engine was seen to use it, or if it is a found one.
-   */
+  /** The version with which new rules are compared: usually the newest published one on which the engine did not fail. Never a withdrawal, a restore or a transitional version (`firstStepOf`). */
   abstract baseline(): Promise<Baseline | null>;
-  /** Approves a text to follow the baseline. Idempotent. */
-  abstract approve(hash: string, by: number | null, at: Date): Promise<void>;
+  /** Approves the rules with this hash as the next version after `baseline()`. Idempotent. */
+  abstract approve(hash: string, approverId: number | null, at: Date): Promise<void>;
+  /** The newest version published at or before `time`, and all later ones, oldest first. */
+  abstract publishedSince(time: Date): Promise<RecentVersion[]>;
   abstract find(version: number): Promise<Publication | null>;
+  /** The newest version that a run of this database published; null: no version. For a restore, `snapshotHash` is that of the restored snapshot. */
+  abstract newestAccess(): Promise<KnownAccess | null>;
+  /** The snapshot of a version's access, as JSON text. */
+  abstract accessSnapshot(version: number): Promise<string | null>;
   /** Versions, newest first. */
   abstract list(page: HistoryPage): Promise<Page<PublicationSummary>>;
-  /** Versions with refused and failed runs among them. Of consecutive equal runs only the first is listed. */
+  /** Versions, and the refused and failed runs between them. Of consecutive equal runs only the first is listed. */
   abstract listWithRuns(page: HistoryPage): Promise<Page<PublicationSummary | PastRun>>;
   /** Records that the engine was seen to use this version, which is therefore not broken. */
   abstract markLive(version: number, at: Date): Promise<void>;
   /** Records that the engine was seen to fail on this version, unless it has used the same text before. */
   abstract markBroken(version: number, at: Date): Promise<void>;
   abstract isBroken(hash: string): Promise<boolean>;
-  /** Records the end of the restore that this version published. A second end changes nothing. */
-  abstract endRestore(version: number, how: RestoreEnd): Promise<void>;
+  /** Records that the restore which published this version has ended. A second call changes nothing. */
+  abstract endRestore(version: number, restoreEnd: RestoreEnd): Promise<void>;
   abstract record(run: Run): Promise<void>;
-  /** Takes the published versions that were not reported, in order. Each is returned once; call it in the transaction that reports them. */
+  /** Returns the published versions that were not reported, in order, and marks them as reported. Must run in the reporting transaction. */
   abstract takeUnreported(): Promise<UnreportedPublication[]>;
   /**
-   * Removes a batch of versions, and runs, from before a time. Keeps the newest `versions`, the version that was in force then, the baseline
-   * and its fallback, and restored, unreported and broken versions.
-   * @returns how many versions; call it again until there are none
+   * Removes a batch of versions, and all runs, older than `beforeDate`. Keeps the newest `keptCount` versions, and older versions that are
+   * still needed, such as the version in force at `beforeDate` and versions that the engine failed on.
+   * @returns the number of removed versions; call it again until that is 0
    */
-  abstract removePast(before: Date, versions: number): Promise<number>;
+  abstract removePast(beforeDate: Date, keptCount: number): Promise<number>;
   abstract summary(): Promise<RunSummary>;
 }

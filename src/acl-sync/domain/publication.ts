@@ -6,27 +6,31 @@ import type { Finding } from '../../trino-rules/document/finding.js';
 import { LeaseLost, PreparationExceeded } from './run-ports.js';
 import { RulesTargetMoved, RulesTargetUnavailable, type TargetFailure } from './rules-target.js';
 import type { RecordedRestore, Restore } from './restore.js';
+import type { TargetState } from './target-state.js';
 
 export const TRIGGERS = ['schedule', 'change', 'expiry', 'route', 'cli', 'restore', 'rollback'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** A published version of the rules, and the snapshot behind it. */
+/** A published version, and the snapshot behind it. */
 export interface Publication {
   version: number;
-  text: string;
+  /** The text of the rules; null if OPA was the only target, which uses no rules. */
+  text: string | null;
   hash: string;
   rules: number;
   bytes: number;
-  /** Changes against the text that was live before. */
+  /** The rules that were added and removed, compared with the text that was live before. */
   diff: RulesDiff;
-  /** Access gained and lost against the version before; null: no change, or the first version. */
+  /** Access gained and lost since the previous version; null: none is known. */
   access: AccessChange | null;
-  /** Whether it is the version before without access that recorded changes took away, published while a run is refused. */
+  /** Whether this version is a withdrawal, published while runs are refused: the previous version without the access that was revoked since. */
   isWithdrawal: boolean;
-  /** Whether it was found at the target, written by no run of this database (docs/decisions/0026). */
+  /** Whether this version was found at a target, and not written by a run of this database (docs/decisions/0026). */
   isFound: boolean;
-  /** The older version whose text an administrator restored; `ended` is null while the restore lasts. */
+  /** The restore that brought back an older text as this version; null: no restore. */
   restored: RecordedRestore | null;
+  /** If this version is transitional ("Masks first" in docs/sync-run.md): the hash of the rules that follow. Null for other versions. */
+  firstStepOf: string | null;
   /** The edit by hand that this version overwrote; null: none. */
   edit: Edit | null;
   /** Findings of the checks: warnings and remarks, no errors. */
@@ -36,7 +40,7 @@ export interface Publication {
   snapshotHash: string;
   compiler: string;
   snapshotAt: Date;
-  /** Time of the first change or expiry in it; null: there is none. */
+  /** Time of the earliest change or expiry that this version publishes; null: none is known. */
   changedAt: Date | null;
   publishedAt: Date;
   /** When the engine was first seen to use this version. */
@@ -45,7 +49,7 @@ export interface Publication {
   brokenAt: Date | null;
 }
 
-/** A publication in a list, without its text, which can have a mebibyte, and with only counts of the changed access. */
+/** A publication in a list: without the text (up to a mebibyte) and the changed rules, and with only counts of the changed access. */
 export interface PublicationSummary extends Omit<Publication, 'text' | 'diff' | 'access'> {
   access: Pick<AccessChange, 'gainedInAll' | 'lostInAll' | 'peopleGaining' | 'peopleLosing' | 'changedPairs'> | null;
 }
@@ -60,28 +64,36 @@ export interface RunFailure {
   cause: unknown;
 }
 
+/** The outcome of a run after which `publication` is at the targets. `applied`: this run wrote it. `no_change`: it was there already. */
+interface PublishedOutcome {
+  kind: 'applied' | 'no_change';
+  publication: Publication;
+  /** Why the published rules differ from the current grants; empty if they agree. */
+  reasons: Finding[];
+}
+
 export type RunOutcome =
-  | {
-      kind: 'applied' | 'no_change';
-      publication: Publication;
-      /** Why the published rules differ from the current grants; empty: they do not. */
-      reasons: Finding[];
-    }
+  | PublishedOutcome
   | {
       kind: 'refused';
       reasons: Finding[];
-      /** Hash of the text that waits for an approval; null: none would help. */
+      /** The hash to approve, so that the refused version is published. Null: no approval can end the refusal. */
       awaits: string | null;
-      /** The withdrawal that this run published; null: none. */
+      /** The withdrawal (the previous version without revoked access) that this run published; null: none. */
       publication: Publication | null;
     }
-  | { kind: 'failed'; failure: RunFailure };
+  | {
+      kind: 'failed';
+      failure: RunFailure;
+      /** The outcome at the targets that did not fail; null: the run failed before it published to any target. */
+      outcomeElsewhere: PublishedOutcome | null;
+    };
 
 export interface ShownPublication extends Pick<PublicationSummary, 'version' | 'hash' | 'rules' | 'bytes'> {
   diff?: RulesDiff;
 }
 
-/** The part of a run's outcome that is printed. The API's answer has no more. */
+/** The part of a run's outcome that commands print. The API answers with these fields. */
 export type ShownRun =
   | { kind: 'applied' | 'no_change'; publication: ShownPublication; reasons: Finding[] }
   | { kind: 'refused'; publication: ShownPublication | null; awaits: string | null; reasons: Finding[] }
@@ -97,10 +109,11 @@ export interface RunOrder {
 
 export interface RunEnding {
   outcome: RunOutcome;
-  /** The live text was edited by hand; null: it was not. */
+  /** The edit by hand that the run found in the live text; null: none. */
   edit: Edit | null;
   /** Verdicts on the guarantees and the time of their snapshot; null: no rules were compiled. */
-  judged: { verdicts: readonly GuaranteeVerdict[]; at: Date } | null;
+  judgement: { verdicts: readonly GuaranteeVerdict[]; at: Date } | null;
+  targets: readonly TargetState[];
 }
 
 export interface Run {
@@ -108,17 +121,18 @@ export interface Run {
   trigger: Trigger;
   triggeredBy: Publication['triggeredBy'];
   outcome: RunOutcome['kind'];
-  /** Whether the run was requested to restore a version. If it is refused, the rules by the current grants stay. */
+  /** Whether the run was requested to restore a version. If it is refused, the published version stays. */
   isRestore: boolean;
   /** The findings of a refusal, or the failure as a finding. */
   reasons: Finding[];
   /** An edit by hand that this run found in the live text. */
   drift: Drift | null;
-  /** The text that waits for an approval, since when any text has waited, and the reasons of the refused run that found it. */
+  /** The text that waits for an approval, and why it was refused. `since`: when the wait began, perhaps with an earlier text. */
   waiting: { hash: string; since: Date; reasons: Finding[] } | null;
+  targets: readonly TargetState[];
 }
 
-/** A run among the published versions. */
+/** A refused or failed run in the list of published versions. */
 export interface PastRun extends Pick<Run, 'at' | 'trigger' | 'triggeredBy' | 'outcome' | 'reasons'> {
   id: number;
   /** The newest published version at the end of the run; 0: none. */
@@ -142,10 +156,10 @@ export function failureOf(cause: unknown): RunFailure {
     const { reason, message, auditId } = cause;
     return { reason, message, auditId, cause };
   }
-  const known = (reason: RunFailure['reason'], { message }: Error) => ({ reason, message, auditId: null, cause });
-  if (cause instanceof RulesTargetMoved) return known('moved', cause);
-  if (cause instanceof PreparationExceeded) return known(cause.reason, cause);
-  if (cause instanceof LeaseLost) return known('lease-lost', cause);
+  const failure = (reason: RunFailure['reason'], { message }: Error) => ({ reason, message, auditId: null, cause });
+  if (cause instanceof RulesTargetMoved) return failure('moved', cause);
+  if (cause instanceof PreparationExceeded) return failure(cause.reason, cause);
+  if (cause instanceof LeaseLost) return failure('lease-lost', cause);
   const message = 'the run ended with an error of its own; the log has it';
   return { reason: 'internal', message, auditId: null, cause };
 }

@@ -10,14 +10,14 @@ export interface Restore {
   reason: string;
 }
 
-/** How a restore ended. `contradicted`: it gave access that the current grants deny. `replaced`: by another restore. */
+/** Causes of a restore's end: the moment `until`, an administrator, access that the current grants deny, or another restore. */
 export const RESTORE_ENDS = ['time', 'hand', 'contradicted', 'replaced'] as const;
 export type RestoreEnd = (typeof RESTORE_ENDS)[number];
 
 /** A restore as stored with its publication; `ended` is null while it is in effect. */
 export type RecordedRestore = Restore & { ended: RestoreEnd | null };
 
-/** Restores that a run begins and ends. `publication`: the version that published the restored text. */
+/** The restores that a new version begins and ends. `version`: the old version. `publication`: the later version with the same text. */
 export interface RestoreChanges {
   begun: (Restore & { publication: number }) | null;
   ended: { version: number; publication: number; how: RestoreEnd } | null;
@@ -37,17 +37,17 @@ export function hoursProblem(hours: unknown): string | null {
 
 /**
  * The restores that a version begins and ends.
- * @param former the restore of the version before, and that version's number; null: it was none
+ * @param formerRestore the restore of the previous version, with that version's number; null: that version was no restore
  */
 export function restoreChanges(
-  former: (RecordedRestore & { publication: number }) | null,
+  formerRestore: (RecordedRestore & { publication: number }) | null,
   { version, restored, publishedAt }: { version: number; restored: RecordedRestore | null; publishedAt: Date },
 ): RestoreChanges {
-  const isContinued = restored !== null && isSameRestore({ restored: former }, restored);
-  const begun = restored !== null && !isContinued ? { ...restored, publication: version } : null;
-  if (former?.ended !== null || isContinued) return { begun, ended: null };
-  const how = former.until <= publishedAt ? 'time' : restored === null ? 'contradicted' : 'replaced';
-  return { begun, ended: { version: former.version, publication: former.publication, how } };
+  const continuesFormer = restored !== null && isSameRestore({ restored: formerRestore }, restored);
+  const begun = restored !== null && !continuesFormer ? { ...restored, publication: version } : null;
+  if (formerRestore?.ended !== null || continuesFormer) return { begun, ended: null };
+  const how = formerRestore.until <= publishedAt ? 'time' : restored === null ? 'contradicted' : 'replaced';
+  return { begun, ended: { version: formerRestore.version, publication: formerRestore.publication, how } };
 }
 
 /** Whether a publication belongs to this restore or, with null, to no restore. */
@@ -69,7 +69,7 @@ export function restoredFinding({ version, until, reason }: Restore): Finding {
 }
 
 /**
- * Why the restored text may not be published, if it gives access that the current grants deny; null: it does not.
+ * The error if a restored text gives access that the current grants deny, otherwise null.
  * @param change the change from the rules by the current grants to the restored text
  */
 export function restoreContradiction({ version }: Restore, change: AccessChange): Finding | null {

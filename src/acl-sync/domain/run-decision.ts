@@ -1,106 +1,132 @@
-import { createHash } from 'node:crypto';
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import { type Finding, isError } from '../../trino-rules/document/finding.js';
 import { type Candidate, isRefused } from './candidate.js';
+import { type FirstStep, MASKS_FIRST } from '../../trino-rules/transition/first-step.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 import type { Edit, Publication, RunOutcome } from './publication.js';
 import { restoreContradiction, isSameRestore, restoreInEffect, type Restore, restoredFinding } from './restore.js';
 import type { LiveRules } from './rules-target.js';
-import { DATABASE_BEHIND, UNEXPLAINED } from './unexplained-change.js';
+import { hashOfText } from './target-state.js';
+import { DATABASE_BEHIND_CODE, UNEXPLAINED_CODE } from './unexplained-change.js';
 
-/**
- * The input of a decision: the target and the history, read again before each decision, and the texts made so far. The findings of a text
- * include objections of target and engine.
- */
+/** The input of a decision: the targets and the history, read anew for each decision, and the rules that this run has made. */
 export interface Situation {
-  live: Pick<LiveRules, 'text'>;
+  /** The targets that could be read. */
+  targets: readonly LiveTarget[];
   latest: LatestVersion | null;
   now: Date;
-  reading: Pick<Publication, 'snapshotHash' | 'compiler'>;
-  /** Null: nothing was compiled yet. */
+  input: Pick<Publication, 'snapshotHash' | 'compiler'>;
+  /** Null if nothing was compiled yet. */
   candidate: Candidate | null;
-  /** The text of the found version with which the candidate was compared; null: none. */
+  /** The text with which the candidate was compared, if it came from a target and not from this database; else null. */
   foundText: string | null;
-  /** Null: nothing was published from which a withdrawal could be made. Undefined: it was not made yet. */
+  /** Published in place of a refused candidate: the previous version without revoked access. Null: no previous version. Undefined: not made yet. */
   withdrawal: Candidate | null | undefined;
   /** The restore that was ordered or is in effect; null: none. */
-  restoring: Restoring | null;
+  restoration: RestoreCandidate | null;
+  /** The texts that statements on the engine may still use. */
+  inUse: readonly string[];
+  /** A transitional version ("Masks first" in docs/sync-run.md) that the engine has yet to use; null: none. */
+  pendingStep: PendingStep | null;
+  /** The first steps (transitional rules to publish before a version) that have been computed, by `firstStepKey`; null: the version needs none. */
+  firstSteps: ReadonlyMap<string, FirstStep | null>;
+}
+
+export interface LiveTarget extends Pick<LiveRules, 'text' | 'namedVersion'> {
+  limitBytes: number | null;
+  /** Whether the target lacks the latest version, although nobody edited the target by hand. */
+  isBehind: boolean;
+}
+
+export interface PendingStep extends Pick<Candidate, 'text' | 'hash' | 'rules' | 'bytes' | 'access' | 'findings'> {
+  firstStepOf: string;
 }
 
 export type LatestVersion = Pick<
   Publication,
-  'version' | 'text' | 'snapshotHash' | 'compiler' | 'isWithdrawal' | 'isFound' | 'restored' | 'brokenAt'
+  | 'version'
+  | 'text'
+  | 'hash'
+  | 'snapshotHash'
+  | 'compiler'
+  | 'isWithdrawal'
+  | 'isFound'
+  | 'firstStepOf'
+  | 'restored'
+  | 'brokenAt'
 >;
 
-/** An older version that replaces the rules by the current grants, as long as it gives no more access. */
-export interface Restoring {
+/** An older version to publish instead of rules by the current grants. It must give no access that the current grants deny. */
+export interface RestoreCandidate {
   restore: Restore;
-  /** Whether this run's own request ordered the restore; false: an earlier one did. */
+  /** Whether this run was requested to begin the restore; false: an earlier run began it. */
   isOrdered: boolean;
-  text: Pick<Candidate, 'text' | 'hash' | 'rules' | 'bytes' | 'findings'>;
-  /** Comparisons by `comparisonKey`. */
+  olderVersion: OlderVersion;
+  /** Comparisons of the restored text with other texts, by `comparisonKey`. */
   comparisons: ReadonlyMap<string, Comparison>;
 }
 
-/** The changes of access by the restored text. */
+export type OlderVersion = Pick<Candidate, 'text' | 'hash' | 'rules' | 'bytes' | 'findings' | 'snapshot'>;
+
+/** The changes of access that the restored text makes. */
 export interface Comparison {
-  /** Against the text that would be published in its place. */
-  fromIntent: AccessChange;
-  /** Against the text that was published last; null: not requested. */
+  /** The access that the restore changes, compared with publishing without it. */
+  fromIntended: AccessChange;
+  /** The changes from the text that was published last to the restored text. Null: nothing was published, or the caller did not ask. */
   fromPublished: AccessChange | null;
+  /** Findings of the proof of the restored data; for OPA only. */
+  findings?: readonly Finding[];
 }
 
 export interface Refusal {
   reasons: Finding[];
-  /** Hash of the text whose approval would end the refusal; null: none would. */
+  /** Hash of the text whose approval would end the refusal; null: no approval would help. */
   awaits: string | null;
 }
 
-/** What a run does next. The first three take seconds, after which the situation may be another. */
+/** The next action of a run. After `prepare`, `withdraw`, `compare` and `stage`, the run decides anew. */
 export type Decision =
   | { kind: 'prepare' }
   | { kind: 'withdraw'; changes: WithdrawalOrder['changes']; refusal: Refusal }
-  | CompareDecision
+  | { kind: 'compare'; candidate: Candidate; restoration: RestoreCandidate }
+  /** The run must find out whether other rules must be published before `next` (docs/sync-run.md). */
+  | { kind: 'stage'; next: Candidate }
   | { kind: 'refuse'; refusal: Refusal }
   | KeepDecision
   | PublishDecision;
 
-export interface CompareDecision {
-  kind: 'compare';
-  intent: Candidate;
-  restoring: Restoring;
-}
-
 export interface KeepDecision {
   kind: 'keep';
-  /** The restore for which the published version stays; null: none. */
+  /** The restore of an older version that is carried out or kept; null: no restore. */
   restore: Restore | null;
-  /** Why the run is refused all the same; null: it is not refused. */
+  /** Why the candidate is refused, if another version is kept or published instead; otherwise null. */
   refusal: Refusal | null;
 }
 
 export interface PublishDecision extends Pick<KeepDecision, 'restore' | 'refusal'> {
   kind: 'publish';
   next: Candidate;
-  /** Whether `next` is the version before without access that changes took away. */
+  /** Whether `next` is a withdrawal: the previous version minus access that changes took away. */
   isWithdrawal: boolean;
-  /** Whether the target is written; false: the text is live already, and only the history lacks it. */
+  /** If `next` is a first step (a transitional version, docs/sync-run.md): the hash of the rules to publish after `next`. Otherwise null. */
+  firstStepOf: string | null;
+  /** Whether the targets are written. False: only the history is written, because the targets have the text already. */
   isWritten: boolean;
   /** The edit by hand that the publication overwrites; null: none. */
   edit: Edit | null;
 }
 
-/** Decides for the candidate, for the withdrawal if that is refused, or for the restored version instead of either (docs/sync-run.md). */
+/** Decides the next step of a run (docs/sync-run.md): make a missing version or comparison, publish a version, keep the latest one, or refuse. */
 export function decide(situation: Situation): Decision {
-  const { candidate, withdrawal, latest, restoring } = situation;
+  const { candidate, withdrawal, latest, restoration } = situation;
   if (candidate === null && isUpToDate(situation))
-    return { kind: 'keep', restore: restoring?.restore ?? null, refusal: null };
+    return { kind: 'keep', restore: restoration?.restore ?? null, refusal: null };
   const isMeasuredFromLatest = latest?.isFound !== true || latest.text === situation.foundText;
   if (candidate === null || !isMeasuredFromLatest) return { kind: 'prepare' };
   if (!isRefused(candidate)) return decideRestore(candidate, null, situation);
   const refusal = refusalOf(candidate);
   if (withdrawal === undefined) {
-    // If only the engine refused the rules, the grants themselves are right, so all changes count.
+    // If the candidate is refused only because the engine failed on its text, the withdrawal also includes revocations without an audit event.
     const changes = refusal.reasons.every(({ code }) => code === BROKEN_FINDING.code) ? 'all' : 'recorded';
     return { kind: 'withdraw', changes, refusal };
   }
@@ -109,66 +135,100 @@ export function decide(situation: Situation): Decision {
   return { kind: 'refuse', refusal: { ...refusal, reasons } };
 }
 
-function decideRestore(intent: Candidate, refusal: Refusal | null, situation: Situation): Decision {
-  const { latest, restoring } = situation;
-  if (restoring === null) return decideWrite(intent, { restore: null, refusal }, situation);
-  const { restore, isOrdered, text } = restoring;
-  const objections = refusalOf(text).reasons;
-  const change = restoring.comparisons.get(comparisonKey(intent, latest));
-  if (change === undefined && objections.length === 0) return { kind: 'compare', intent, restoring };
-  const contradicted = change && restoreContradiction(restore, change.fromIntent);
-  const reasons = contradicted ? [...objections, contradicted] : objections;
+function decideRestore(candidate: Candidate, refusal: Refusal | null, situation: Situation): Decision {
+  const { latest, restoration } = situation;
+  if (restoration === null) return decideWrite(candidate, { restore: null, refusal }, situation);
+  const { restore, isOrdered, olderVersion } = restoration;
+  const comparison = restoration.comparisons.get(comparisonKey(candidate, latest));
+  const objections = [...olderVersion.findings, ...(comparison?.findings ?? [])].filter(isError);
+  if (comparison === undefined && objections.length === 0) return { kind: 'compare', candidate, restoration };
+  const contradiction = comparison && restoreContradiction(restore, comparison.fromIntended);
+  const reasons = contradiction ? [...objections, contradiction] : objections;
   if (reasons.length === 0) {
-    const restored = inPlaceOf(intent, text, change?.fromPublished ?? null);
-    return decideWrite(restored, { restore, refusal: isOrdered ? null : refusal }, situation);
+    const restoredVersion = withOlderRules(candidate, olderVersion, comparison?.fromPublished ?? null);
+    return decideWrite(restoredVersion, { restore, refusal: isOrdered ? null : refusal }, situation);
   }
   if (isOrdered) return { kind: 'refuse', refusal: { reasons, awaits: null } };
-  return decideWrite(intent, { restore: null, refusal }, situation);
+  return decideWrite(candidate, { restore: null, refusal }, situation);
 }
 
-/** The older text, with all other fields of the candidate that it replaces. */
-function inPlaceOf(intent: Candidate, older: Restoring['text'], access: AccessChange | null): Candidate {
-  const { text, hash, rules, bytes, findings } = older;
-  return { ...intent, text, hash, rules, bytes, findings, access, changedAt: null };
+function withOlderRules(candidate: Candidate, olderVersion: OlderVersion, access: AccessChange | null): Candidate {
+  const { hash, rules, bytes, findings } = olderVersion;
+  const text = candidate.text === null ? null : olderVersion.text;
+  return { ...candidate, text, hash, rules, bytes, findings, access, changedAt: null };
 }
 
 function decideWrite(
-  next: Candidate,
-  because: Pick<KeepDecision, 'restore' | 'refusal'>,
+  chosenVersion: Candidate,
+  { restore, refusal }: Pick<KeepDecision, 'restore' | 'refusal'>,
   situation: Situation,
-): KeepDecision | PublishDecision {
-  const { live, latest } = situation;
-  const { restore, refusal } = because;
-  // A found version is published again as a version of this database, unless the run is refused.
-  const isKnown = latest !== null && (!latest.isFound || refusal !== null);
-  const isWritten = live.text !== next.text;
-  if (isKnown && !isWritten && latest.text === next.text && isSameRestore(latest, restore))
-    return { kind: 'keep', ...because };
-  const edit = isWritten ? editIn(situation) : null;
-  return { kind: 'publish', ...because, next, isWithdrawal: refusal !== null && restore === null, isWritten, edit };
+): Decision {
+  const { targets, latest } = situation;
+  const step = firstStepTo(chosenVersion, situation);
+  if (step === undefined) return { kind: 'stage', next: chosenVersion };
+  const next = { ...chosenVersion, ...step };
+  const firstStepOf = step === null ? null : chosenVersion.hash;
+  // A version found at a target (`isFound`) is not kept, except by a refused run.
+  const canStay = latest !== null && (!latest.isFound || refusal !== null);
+  const isSameText = latest !== null && latest.text === next.text && (next.text !== null || latest.hash === next.hash);
+  const targetsToWrite = targets.filter(({ text }) => text !== next.text);
+  // OPA reads a version without rules from the history, not from a target.
+  const isWritten = next.text === null ? !isSameText : targetsToWrite.length > 0;
+  const areTargetsBehind = targetsToWrite.every((target) => target.isBehind);
+  if (canStay && areTargetsBehind && isSameText && isSameRestore(latest, restore))
+    return { kind: 'keep', restore, refusal };
+  const edit = isWritten ? findHandEdit(situation) : null;
+  const isWithdrawal = refusal !== null && restore === null;
+  return { kind: 'publish', restore, refusal, next, firstStepOf, isWithdrawal, isWritten, edit };
+}
+
+/** Transitional rules to publish before `next`, so that the masks of `next` apply before the access that it adds. Null: none are needed; undefined: not computed yet. */
+function firstStepTo(next: Candidate, situation: Situation): Partial<Candidate> | null | undefined {
+  const { targets, latest, inUse, pendingStep, firstSteps } = situation;
+  // No transitional rules precede the first publication (docs/migrate.md), or a text that all targets already have.
+  if (latest === null || targets.every(({ text }) => text === next.text)) return null;
+  const isStepAtTargets = targets.every(({ text, isBehind }) => isBehind || text === pendingStep?.text);
+  if (pendingStep?.firstStepOf === next.hash && isStepAtTargets) {
+    const { firstStepOf: _, ...rules } = pendingStep;
+    return rules;
+  }
+  const isNarrower = next.access?.gainedInAll === 0 && inUse.every((text) => text === latest.text);
+  if (isNarrower || !RESTRICTING_RULE.test(next.text ?? '') || inUse.every((text) => text === next.text)) return null;
+  const step = firstSteps.get(firstStepKey(next, inUse));
+  if (!step) return step;
+  const { finding, ...rules } = step;
+  return { ...rules, findings: [...next.findings, finding] };
+}
+
+/** Matches rules with a mask, or with a filter other than `true`, which passes every row. */
+const RESTRICTING_RULE = /"mask":|"filter":\s*"(?!true")/;
+
+export function firstStepKey({ hash }: Pick<Candidate, 'hash'>, textsInUse: readonly string[]): string {
+  return [hash, ...textsInUse.map(hashOfText)].join(' ');
 }
 
 /**
- * Whether the published version is live and was compiled from an equal snapshot by the same compiler: then a run has nothing to
- * compile.
+ * Whether a run can end without compiling: the targets have the latest version, and compiling the present snapshot would give the same
+ * version again.
  */
-function isUpToDate({ latest, live, reading, now, restoring }: Situation): boolean {
-  if (latest === null || restoring?.isOrdered === true) return false;
-  const isSettled =
+function isUpToDate({ latest, targets, input, now, restoration }: Situation): boolean {
+  if (latest?.firstStepOf !== null || restoration?.isOrdered === true) return false;
+  const isLastingVersion =
     latest.restored === null ? !latest.isWithdrawal && !latest.isFound : restoreInEffect(latest, now) !== null;
   return (
-    isSettled &&
+    isLastingVersion &&
     latest.brokenAt === null &&
-    latest.text === live.text &&
-    latest.snapshotHash === reading.snapshotHash &&
-    latest.compiler === reading.compiler
+    (latest.text !== null || targets.length === 0) &&
+    targets.every(({ text, isBehind }) => isBehind || text === latest.text) &&
+    latest.snapshotHash === input.snapshotHash &&
+    latest.compiler === input.compiler
   );
 }
 
-/** The refusal for a text's findings. */
+/** The refusal of a version. Its reasons are the errors among the findings. */
 function refusalOf({ findings, hash }: Pick<Candidate, 'findings' | 'hash'>): Refusal {
   const reasons = findings.filter(isError);
-  const canBeApproved = reasons.every(({ code }) => code === UNEXPLAINED || code === DATABASE_BEHIND);
+  const canBeApproved = reasons.every(({ code }) => code === UNEXPLAINED_CODE || code === DATABASE_BEHIND_CODE);
   return { reasons, awaits: canBeApproved ? hash : null };
 }
 
@@ -180,25 +240,27 @@ export const BROKEN_FINDING: Finding = {
     'the engine could not use these very rules when they were published; they are not published again until grants, policies, settings or the compiler make others',
 };
 
-/** Key of a comparison with the restored text. */
 export function comparisonKey({ hash }: Pick<Candidate, 'hash'>, latest: Pick<Publication, 'version'> | null): string {
   return `${hash} ${latest?.version}`;
 }
 
-/** The edit by hand in the live text. Null: the text is the one published last, or equals the candidate. */
-export function editIn({ live: { text }, latest, candidate }: Situation): Edit | null {
-  if (candidate === null || text === (latest?.text ?? null)) return null;
-  if (text === candidate.text && !isRefused(candidate)) return null;
-  return { textHash: text === null ? null : createHash('sha256').update(text).digest('hex') };
+/** An edit by hand at a target: a text that is neither the latest version's nor an accepted candidate's. Null: no edit, or no candidate yet. */
+export function findHandEdit({ targets, latest, candidate }: Situation): Edit | null {
+  if (candidate === null) return null;
+  const isExpected = (text: string | null): boolean =>
+    text === (latest?.text ?? null) || (text === candidate.text && !isRefused(candidate));
+  const target = targets.find(({ text, isBehind }) => !isBehind && !isExpected(text));
+  return target === undefined ? null : { textHash: target.text === null ? null : hashOfText(target.text) };
 }
 
-/** @param isNew whether this run has published the publication */
+/** The outcome of a run that kept or published a version. @param isNewPublication whether this run published it */
 export function outcomeOf(
   { restore, refusal }: Pick<KeepDecision, 'restore' | 'refusal'>,
   publication: Publication,
-  isNew: boolean,
+  isNewPublication: boolean,
 ): RunOutcome {
-  if (refusal !== null) return { kind: 'refused', ...refusal, publication: isNew ? publication : null };
-  const reasons = restore === null ? [] : [restoredFinding(restore)];
-  return { kind: isNew ? 'applied' : 'no_change', publication, reasons };
+  if (refusal !== null) return { kind: 'refused', ...refusal, publication: isNewPublication ? publication : null };
+  const masksFirstFindings = publication.checks.filter(({ code }) => code === MASKS_FIRST);
+  const reasons = [...masksFirstFindings, ...(restore === null ? [] : [restoredFinding(restore)])];
+  return { kind: isNewPublication ? 'applied' : 'no_change', publication, reasons };
 }

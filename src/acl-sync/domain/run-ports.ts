@@ -1,46 +1,29 @@
 import { NamedError } from '../../kernel/errors.js';
-import type { AccessChange } from '../../trino-rules/diff/access-change.js';
-import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation, TooLarge } from './candidate.js';
-import type { WithdrawalOrder } from './prepared-withdrawal.js';
+import type { PreparationTasks, TaskName, TaskResult } from './preparation-tasks.js';
 
 export class PreparationExceeded extends NamedError {
   constructor(
     readonly reason: 'deadline' | 'memory',
-    limit: string,
+    limitText: string,
   ) {
-    super(`compiling and checking the rules takes more than ${limit}`);
+    super(`compiling and checking the rules takes more than ${limitText}`);
   }
 }
 
-export type CompiledText = { kind: 'compiled'; text: string } | TooLarge;
-
 /** Compiles and checks rules outside the event loop, because that takes seconds. */
 export abstract class RulesPreparer {
-  /** Identifies the build of the compiler. Equal builds make equal texts from equal snapshots. */
-  abstract readonly build: string;
-  /**
-   * `prepare`, with the digest of this build's compiler.
-   * @throws PreparationExceeded
-   */
-  abstract prepare(preparation: Preparation): Promise<Candidate>;
-  abstract withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null>;
-  /**
-   * Only compiles: the text, unchecked.
-   * @param limit bytes of the target; null: it has none
-   * @throws PreparationExceeded
-   */
-  abstract compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText>;
-  /**
-   * The access that people gain and lose by the second text. A text that cannot be read counts as giving none.
-   * @throws PreparationExceeded
-   */
-  abstract compare(before: string, after: string): Promise<AccessChange>;
+  /** Digest of the compiler. Equal compilers make equal texts from equal snapshots. */
+  abstract readonly compilerDigest: string;
+  /** Runs a task. @throws PreparationExceeded; Error with the message of the task's error */
+  abstract run<Name extends TaskName>(
+    name: Name,
+    ...args: Parameters<PreparationTasks[Name]>
+  ): Promise<TaskResult<Name>>;
 }
 
 /** The right to publish, while the lock is held. */
 export interface Lease {
-  /** Called before every write. @throws LeaseLost */
+  /** Checks that the lock is still held. Must be called before every write. @throws LeaseLost */
   confirm(): Promise<void>;
 }
 
@@ -55,7 +38,7 @@ export abstract class SyncLock {
   ): Promise<{ kind: 'held'; result: T } | { kind: 'busy' }>;
 }
 
-/** The connection that held the lock is lost, so another run may have started. */
+/** Thrown if the connection that held the lock is lost, so that another run may have started. */
 export class LeaseLost extends NamedError {
   constructor() {
     super('the connection to the database that kept other runs away was lost');

@@ -2,7 +2,7 @@ import { at, aVersion } from '../../../test/support/snapshots/a-version.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
 import type { UnreportedPublication } from './publication-history.js';
 import type { Publication, Run, RunOutcome } from './publication.js';
-import { type EndedRun, newEdits, Report, reportRestores, runReport, runRow } from './run-report.js';
+import { type EndedRun, unreportedEdits, Report, reportRestores, runReport, runRow } from './run-report.js';
 
 const boss = { actor: { id: 7, username: 'boss' }, origin: null };
 
@@ -23,13 +23,15 @@ const refused = (awaits: string | null, ...codes: string[]): RunOutcome => ({
 const failed: RunOutcome = {
   kind: 'failed',
   failure: { reason: 'internal', message: 'the log has it', auditId: null, cause: new Error('a secret') },
+  outcomeElsewhere: null,
 };
 const ended = (outcome: RunOutcome, given: Partial<EndedRun> = {}): EndedRun => ({
   trigger: 'schedule',
   by: boss,
   outcome,
   edit: null,
-  judged: null,
+  judgement: null,
+  targets: [],
   startedAt: at(4),
   ...given,
 });
@@ -169,12 +171,12 @@ describe('the row of a run', () => {
   });
 
   it('counts an edit once while it stays', () => {
-    expect(newEdits(ended(applied(aVersion(2)), { edit }), [], null)).toMatchObject([{ overwritten: true }]);
-    expect(newEdits(ended(applied(aVersion(2)), { edit }), [], found)).toEqual([]);
+    expect(unreportedEdits(ended(applied(aVersion(2)), { edit }), [], null)).toMatchObject([{ overwritten: true }]);
+    expect(unreportedEdits(ended(applied(aVersion(2)), { edit }), [], found)).toEqual([]);
     const own = aVersion(2, { edit });
-    expect(newEdits(ended(applied(own), { edit }), [unreported(own)], null)).toHaveLength(1);
+    expect(unreportedEdits(ended(applied(own), { edit }), [unreported(own)], null)).toHaveLength(1);
     const overwritten = runRow(ended(applied(own), { edit }), null);
-    expect(newEdits(ended(applied(aVersion(3)), { edit }), [], overwritten)).toHaveLength(1);
+    expect(unreportedEdits(ended(applied(aVersion(3)), { edit }), [], overwritten)).toHaveLength(1);
   });
 
   it('keeps since when a change waits, until a run does not refuse it', () => {

@@ -15,9 +15,9 @@ import {
   type RunOrder,
 } from './publication.js';
 import { type RestoreChanges, restoreChanges } from './restore.js';
-import { APPROVED, UNEXPLAINED } from './unexplained-change.js';
+import { APPROVED_CODE, UNEXPLAINED_CODE } from './unexplained-change.js';
 
-/** Audit events and log lines of a run. Events are recorded in its transaction, and lines are logged afterwards. */
+/** Audit events and log lines of a run. Events are recorded in the run's transaction, and lines are logged afterwards. */
 export class Report {
   readonly events: AuditEntry[] = [];
   readonly lines: LogLine[] = [];
@@ -40,23 +40,23 @@ interface LogLine {
 
 /** The most reasons in a log line and an audit event; the history has all. */
 const MAX_REASONS = 10;
-/** The most listed gains, and the most listed losses. */
-const MAX_CHANGES = { logged: 3, recorded: 20 };
+/** The most gains, and the most losses, in a log line and in an audit event. */
+const MAX_REPORTED_CHANGES = { logged: 3, recorded: 20 };
 
 /**
- * The report of a run, with every published version that was not reported: its own, and those of runs that died.
- * @param last the run before
+ * The report of a run, with every published version that was not reported yet: versions of this run, and of runs that died.
+ * @param lastRun the previous run
  */
-export function runReport(ended: EndedRun, unreported: readonly UnreportedPublication[], last: Run | null): Report {
-  const { trigger } = ended;
+export function runReport(run: EndedRun, unreported: readonly UnreportedPublication[], lastRun: Run | null): Report {
+  const { trigger } = run;
   const report = new Report();
-  for (const { textHash: text_hash, overwritten, by } of newEdits(ended, unreported, last)) {
+  for (const { textHash: text_hash, overwritten, by } of unreportedEdits(run, unreported, lastRun)) {
     report.addEvent('drift_found', by, null, { trigger, text_hash });
     report.addLine('warn', 'TRINO_ACL_SYNC_DRIFT', { text_hash, overwritten });
   }
-  for (const each of unreported) reportPublication(report, each, actorOf(each.publication, ended));
+  for (const each of unreported) reportPublication(report, each, actorOf(each.publication, run));
   // Consecutive equal refusals make one audit event instead of one every five minutes.
-  reportOutcome(report, ended, endedAlike(runRow(ended, last), last));
+  reportOutcome(report, run, isSameOutcome(runRow(run, lastRun), lastRun));
   return report;
 }
 
@@ -79,10 +79,10 @@ function reportPublication(
   by: AuditContext,
 ): void {
   const { version, hash, rules, bytes, diff, access, isWithdrawal, isFound, trigger, checks } = publication;
-  const unexplained = checks.find(({ code }) => code === UNEXPLAINED || code === APPROVED);
-  if (isWritten && unexplained !== undefined) {
-    report.addEvent('unexplained_change', by, null, { trigger, message: unexplained.message });
-    report.addLine('warn', 'TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...loggedFinding(unexplained) });
+  const unexplainedFinding = checks.find(({ code }) => code === UNEXPLAINED_CODE || code === APPROVED_CODE);
+  if (isWritten && unexplainedFinding !== undefined) {
+    report.addEvent('unexplained_change', by, null, { trigger, message: unexplainedFinding.message });
+    report.addLine('warn', 'TRINO_ACL_UNEXPLAINED_CHANGE', { trigger, ...findingForLog(unexplainedFinding) });
   }
   if (isFound) {
     report.addEvent('database_behind', by, version, { trigger, hash });
@@ -90,16 +90,16 @@ function reportPublication(
   }
   reportRestores(report, restoreChanges(formerRestore, publication), by);
   if (!isWritten) return;
-  const recorded = access && accessForm(access, MAX_CHANGES.recorded);
-  const terms = { hash, rules, bytes };
-  const applied = { trigger, ...terms, is_withdrawal: isWithdrawal, access: recorded };
-  report.addEvent('publication_applied', by, version, applied);
-  const changed = { added: diff.added.length, removed: diff.removed.length };
+  const recordedAccess = access && accessForm(access, MAX_REPORTED_CHANGES.recorded);
+  const versionFields = { hash, rules, bytes };
+  const eventDetails = { trigger, ...versionFields, is_withdrawal: isWithdrawal, access: recordedAccess };
+  report.addEvent('publication_applied', by, version, eventDetails);
+  const changeCounts = { added: diff.added.length, removed: diff.removed.length };
   const details = { ...(isWithdrawal && { is_withdrawal: true }), access: access && loggedAccess(access) };
-  report.addLine('info', 'TRINO_ACL_SYNC_APPLIED', { trigger, version, ...terms, ...changed, ...details });
+  report.addLine('info', 'TRINO_ACL_SYNC_APPLIED', { trigger, version, ...versionFields, ...changeCounts, ...details });
 }
 
-function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRepeated: boolean): void {
+function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isSameAsLast: boolean): void {
   switch (outcome.kind) {
     case 'applied':
       return; // the outcome is reported with the version
@@ -110,40 +110,40 @@ function reportOutcome(report: Report, { outcome, trigger, by }: EndedRun, isRep
     }
     case 'refused': {
       const { awaits } = outcome;
-      const reasons = outcome.reasons.slice(0, MAX_REASONS);
-      const counted = { reasons: reasons.map(loggedFinding), reasons_in_all: outcome.reasons.length };
-      if (!isRepeated) report.addEvent('publication_refused', by, null, { trigger, awaits, reasons });
-      report.addLine('error', 'TRINO_ACL_SYNC_REFUSED', { trigger, awaits, ...counted });
+      const firstReasons = outcome.reasons.slice(0, MAX_REASONS);
+      const loggedReasons = { reasons: firstReasons.map(findingForLog), reasons_in_all: outcome.reasons.length };
+      if (!isSameAsLast) report.addEvent('publication_refused', by, null, { trigger, awaits, reasons: firstReasons });
+      report.addLine('error', 'TRINO_ACL_SYNC_REFUSED', { trigger, awaits, ...loggedReasons });
       return;
     }
     case 'failed': {
       const { reason, message, auditId, cause } = outcome.failure;
       const details = { trigger, reason, message, audit_id: auditId };
-      if (!isRepeated) report.addEvent('publication_failed', by, null, details);
+      if (!isSameAsLast) report.addEvent('publication_failed', by, null, details);
       report.addLine('error', 'TRINO_ACL_SYNC_FAILED', { ...details, ...(reason === 'internal' && { err: cause }) });
     }
   }
 }
 
-/** A finding without its witness, because a rule's text contains filters and masks. */
-function loggedFinding({ code, severity, rule, message }: Finding): Finding {
+/** A finding without its witness, which can quote a rule with its filters and masks. */
+function findingForLog({ code, severity, rule, message }: Finding): Finding {
   return { code, severity, message: withoutSql(message), ...(rule !== undefined && { rule }) };
 }
 
 function loggedAccess(access: AccessChange): AccessForm {
-  const logged = (changes: readonly ChangedAccess[]): ChangedAccess[] =>
+  const withoutExpressions = (changes: readonly ChangedAccess[]): ChangedAccess[] =>
     changes.map((change) => ({ ...change, what: withoutSql(change.what) }));
-  const { gained, lost, ...counts } = accessForm(access, MAX_CHANGES.logged);
-  return { ...counts, gained: logged(gained), lost: logged(lost) };
+  const { gained, lost, ...counts } = accessForm(access, MAX_REPORTED_CHANGES.logged);
+  return { ...counts, gained: withoutExpressions(gained), lost: withoutExpressions(lost) };
 }
 
 export interface EndedRun extends Pick<RunOrder, 'trigger' | 'by' | 'restore'>, RunEnding {
   startedAt: Date;
 }
 
-export function runRow(ended: EndedRun, last: Run | null): Run {
-  const { trigger, by, outcome, startedAt: at, restore } = ended;
-  const [drift, waiting] = [driftOf(ended, last), waitingAfter(ended, last)];
+export function runRow(run: EndedRun, lastRun: Run | null): Run {
+  const { trigger, by, outcome, startedAt: at, restore, targets } = run;
+  const [drift, waiting] = [driftOf(run, lastRun), waitingChangeAfter(run, lastRun)];
   return {
     at,
     trigger,
@@ -153,64 +153,68 @@ export function runRow(ended: EndedRun, last: Run | null): Run {
     reasons: reasonsOf(outcome),
     drift,
     waiting,
+    targets,
   };
 }
 
-/** Edits by hand that no run has reported: found by this run, or overwritten by runs that died afterwards. */
-export function newEdits(
-  ended: EndedRun,
+/** Edits by hand that are not reported yet: found by this run, or overwritten by runs that died before reporting. */
+export function unreportedEdits(
+  run: EndedRun,
   unreported: readonly UnreportedPublication[],
-  last: Run | null,
+  lastRun: Run | null,
 ): (Edit & { overwritten: boolean; by: AuditContext })[] {
-  const own = publishedBy(ended);
-  const found = unreported.flatMap(({ publication }) =>
-    publication.edit === null || publication.version === own?.version
+  const ownPublication = publishedBy(run);
+  const foundEdits = unreported.flatMap(({ publication }) =>
+    publication.edit === null || publication.version === ownPublication?.version
       ? []
-      : { ...publication.edit, overwritten: true, by: actorOf(publication, ended) },
+      : { ...publication.edit, overwritten: true, by: actorOf(publication, run) },
   );
-  if (ended.edit !== null) found.push({ ...ended.edit, overwritten: own !== null, by: ended.by });
-  const known = knownEdit(last);
-  return found.filter(({ textHash }) => known?.textHash !== textHash);
+  if (run.edit !== null) foundEdits.push({ ...run.edit, overwritten: ownPublication !== null, by: run.by });
+  const formerEdit = knownEdit(lastRun);
+  return foundEdits.filter(({ textHash }) => formerEdit?.textHash !== textHash);
 }
 
 function publishedBy({ outcome }: EndedRun): Publication | null {
-  return outcome.kind === 'applied' || outcome.kind === 'refused' ? outcome.publication : null;
+  const decidedOutcome = outcome.kind === 'failed' ? outcome.outcomeElsewhere : outcome;
+  return decidedOutcome === null || decidedOutcome.kind === 'no_change' ? null : decidedOutcome.publication;
 }
 
-/** The actor of a version. If its run died, only the account is known. */
-function actorOf({ version, triggeredBy }: Publication, ended: EndedRun): AuditContext {
-  if (version === publishedBy(ended)?.version) return ended.by;
+function isOutcomeUnknown({ outcome }: EndedRun): boolean {
+  return outcome.kind === 'failed' && outcome.outcomeElsewhere === null;
+}
+
+/** The account and the origin of a version. If an earlier run published the version and died, only the account is known. */
+function actorOf({ version, triggeredBy }: Publication, run: EndedRun): AuditContext {
+  if (version === publishedBy(run)?.version) return run.by;
   return { actor: triggeredBy && { id: triggeredBy.id, username: triggeredBy.name }, origin: null };
 }
 
-/** An edit that the run before found and did not overwrite. */
-function knownEdit(last: Run | null): Drift | null {
-  return last?.drift?.overwritten === false ? last.drift : null;
+/** The edit by hand that the previous run found and did not overwrite; null: none. */
+function knownEdit(lastRun: Run | null): Drift | null {
+  return lastRun?.drift?.overwritten === false ? lastRun.drift : null;
 }
 
-/** The edit that this run found. One that the run before found too keeps its time. */
-function driftOf(ended: EndedRun, last: Run | null): Drift | null {
-  const { edit, startedAt, outcome } = ended;
-  const known = knownEdit(last);
-  // A failed run could not read the live text.
-  if (edit === null) return outcome.kind === 'failed' ? known : null;
-  const foundAt = known?.textHash === edit.textHash ? known.foundAt : startedAt;
-  return { ...edit, foundAt, overwritten: publishedBy(ended) !== null };
+/** The edit by hand that this run found. If the previous run found the same edit, the time of that finding is kept. */
+function driftOf(run: EndedRun, lastRun: Run | null): Drift | null {
+  const { edit, startedAt } = run;
+  const knownDrift = knownEdit(lastRun);
+  // A run that could read no target repeats the previous run's finding.
+  if (edit === null) return isOutcomeUnknown(run) ? knownDrift : null;
+  const foundAt = knownDrift?.textHash === edit.textHash ? knownDrift.foundAt : startedAt;
+  return { ...edit, foundAt, overwritten: publishedBy(run) !== null };
 }
 
-/**
- * A change waits until a run does not refuse it; `since`: the first of those runs, even if the text changed meanwhile. A failed run
- * and the request for a restore leave the pending approval unchanged.
- */
-function waitingAfter({ outcome, startedAt, restore }: EndedRun, last: Run | null): Run['waiting'] {
-  const known = last?.waiting ?? null;
-  if (outcome.kind === 'failed' || restore !== undefined) return known;
+/** The text that waits for an approval after a run; null: none. `since` is the start of the wait, even if the text has changed since then. */
+function waitingChangeAfter(run: EndedRun, lastRun: Run | null): Run['waiting'] {
+  const { outcome, startedAt, restore } = run;
+  const formerWaitingChange = lastRun?.waiting ?? null;
+  if (isOutcomeUnknown(run) || restore !== undefined) return formerWaitingChange;
   if (outcome.kind !== 'refused' || outcome.awaits === null) return null;
-  return { hash: outcome.awaits, since: known?.since ?? startedAt, reasons: outcome.reasons };
+  return { hash: outcome.awaits, since: formerWaitingChange?.since ?? startedAt, reasons: outcome.reasons };
 }
 
-function endedAlike(run: Run, last: Run | null): boolean {
-  const key = ({ outcome, reasons }: Run) =>
+function isSameOutcome(run: Run, lastRun: Run | null): boolean {
+  const keyOf = ({ outcome, reasons }: Run) =>
     JSON.stringify([outcome, reasons.map(({ code, message }) => [code, message])]);
-  return last !== null && key(last) === key(run);
+  return lastRun !== null && keyOf(lastRun) === keyOf(run);
 }

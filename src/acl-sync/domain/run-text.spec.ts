@@ -1,6 +1,7 @@
 import { at, aVersion } from '../../../test/support/snapshots/a-version.js';
 import type { RunFailure, RunOutcome } from './publication.js';
 import type { RecordedGuarantee } from '../../grants/domain/guarantee.js';
+import { opaStatus } from './opa-status.js';
 import { findingLines, runLines, statusForm, type SyncStatus } from './run-text.js';
 
 const runText = (...run: Parameters<typeof runLines>): string => runLines(...run).join('\n');
@@ -31,6 +32,15 @@ describe('the text of a run', () => {
       'TRINO_ACL_SYNC_APPLIED  version 8 (bbbbbb): 3 rules, 6 bytes',
     );
     expect(runText(refused(null))).toContain('; the live rules stay\n');
+  });
+
+  it('says why the published rules are not those of the grants', () => {
+    const reasons = [{ code: 'masks-first', severity: 'info', message: 'masks first' } as const];
+    const finding = '  info: masks first  [masks-first]';
+    expect(runText({ kind: 'applied', publication: published, reasons })).toMatch(
+      `bytes, 1 added, 0 removed\n${finding}`,
+    );
+    expect(runText({ kind: 'no_change', publication: published, reasons })).toMatch(`(aaaaaa) stays\n${finding}`);
   });
 
   it('names the version that stays where nothing changed', () => {
@@ -90,7 +100,7 @@ describe('the text of a finding', () => {
 });
 
 const unused: SyncStatus = {
-  last: null,
+  lastRun: null,
   lastSuccessAt: null,
   refusedSince: null,
   failedSince: null,
@@ -99,8 +109,10 @@ const unused: SyncStatus = {
   nextRunAt: null,
   published: null,
   restore: null,
-  target: 'file rules.json',
+  targets: [{ key: 'file', name: 'file rules.json' }],
+  engineTarget: 'file',
   guarantees: [],
+  opa: null,
 };
 
 const A_GUARANTEE: RecordedGuarantee = {
@@ -139,13 +151,14 @@ describe('the status in the names of the API', () => {
       database_behind: null,
       broken_guarantees: [],
       target: 'file rules.json',
+      targets: [{ kind: 'file', name: 'file', published: null, live: null, outcome: null, error: null }],
     });
   });
 
   it('tells each moment from the others', () => {
     const reasons = [{ code: 'unexplained-change', severity: 'error', message: 'much changes' } as const];
     const status: SyncStatus = {
-      last: {
+      lastRun: {
         at: at(1),
         trigger: 'schedule',
         outcome: 'refused',
@@ -154,20 +167,30 @@ describe('the status in the names of the API', () => {
         reasons,
         drift: { textHash: 'edited', foundAt: at(2), overwritten: false },
         waiting: { hash: 'next', since: at(3), reasons },
+        targets: [
+          { target: 'file', held: { revision: 'v7-0123456789ab', textHash: 'f' }, failure: null },
+          { target: 'configmap:a/b', held: null, failure: { reason: 'forbidden', message: 'no right to patch' } },
+        ],
       },
       lastSuccessAt: at(4),
       refusedSince: at(6),
       failedSince: at(7),
-      live: { hash: 'live', confirmedAt: at(8) },
+      live: { version: 6, snapshotHash: '0123456789abcdef', hash: 'live', confirmedAt: at(8) },
       databaseBehind: { version: 9, hash: 'f00', foundAt: at(9) },
       nextRunAt: at(10),
       published: aVersion(7, { trigger: 'cli' }),
       restore: { version: 3, until: at(11), reason: 'the new one is slow' },
-      target: 'file rules.json',
+      targets: [
+        { key: 'file', name: 'file rules.json' },
+        { key: 'configmap:a/b', name: 'configmap a/b' },
+        { key: 'configmap:a/new', name: 'configmap a/new' },
+      ],
+      engineTarget: 'file',
       guarantees: [
         { ...A_GUARANTEE, brokenSince: at(12) },
         { ...A_GUARANTEE, brokenSince: null },
       ],
+      opa: null,
     };
     const moment = (minute: number) => at(minute).toISOString();
 
@@ -185,7 +208,52 @@ describe('the status in the names of the API', () => {
       refused_since: moment(6),
       database_behind: { version: 9, hash: 'f00', found_at: moment(9) },
       broken_guarantees: [{ id: 3, name: 'only payroll', since: moment(12), message: 'ana may SELECT' }],
-      target: 'file rules.json',
+      target: 'file rules.json, configmap a/b, configmap a/new',
+      targets: [
+        {
+          ...{ kind: 'file', name: 'file', published: 'v7-0123456789ab', live: 'v6-0123456789ab' },
+          ...{ outcome: 'available', error: null },
+        },
+        {
+          ...{ kind: 'configmap', name: 'configmap:a/b', published: null, live: null },
+          ...{ outcome: 'failed', error: 'forbidden: no right to patch' },
+        },
+        {
+          ...{ kind: 'configmap', name: 'configmap:a/new', published: null, live: null },
+          ...{ outcome: null, error: null },
+        },
+      ],
+    });
+  });
+
+  it('has instances and canary where OPA is a target', () => {
+    const published = 'v7-0123456789ab';
+    const instance = { instance: 'trino-0', revision: published, errors: [], seenAt: at(4), requestedAt: at(3) };
+    const reports = { instances: [instance], canary: { answer: published, at: at(4) } };
+    const live = opaStatus(reports, published, 300, at(5));
+    const failing = opaStatus(
+      { ...reports, instances: [{ ...instance, errors: ['no signature'] }] },
+      published,
+      300,
+      at(5),
+    );
+
+    expect(statusForm({ ...unused, opa: live })).toMatchObject({
+      target: 'file rules.json, opa',
+      targets: [
+        { kind: 'file' },
+        { kind: 'opa', name: 'opa', published, live: published, outcome: 'available', error: null },
+      ],
+      instances: [{ instance: 'trino-0', revision: published, last_seen_at: at(4).toISOString(), errors: [] }],
+      canary: { answer: published, at: at(4).toISOString() },
+    });
+    expect(statusForm({ ...unused, opa: failing }).targets[1]).toMatchObject({
+      ...{ live: published, outcome: 'failed', error: 'trino-0: no signature' },
+    });
+    expect(statusForm({ ...unused, opa: opaStatus({ instances: [], canary: null }, null, 300, at(5)) })).toMatchObject({
+      targets: [{ kind: 'file' }, { published: null, live: null, outcome: null, error: null }],
+      instances: [],
+      canary: null,
     });
   });
 });

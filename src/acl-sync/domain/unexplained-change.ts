@@ -1,101 +1,100 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
-import { compile, type CompiledRules } from '../../trino-rules/compile/compile.js';
-import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
+import { compile } from '../../trino-rules/compile/compile.js';
+import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Finding } from '../../trino-rules/document/finding.js';
-import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
-import { readRules } from '../../trino-rules/document/rules-reader.js';
-import { effective } from '../../trino-rules/model/effective-snapshot.js';
-import { readSnapshot, writeSnapshot } from '../../trino-rules/model/snapshot-file.js';
+import { effectiveSnapshot } from '../../trino-rules/model/effective-snapshot.js';
+import { writeSnapshot } from '../../trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import { firstChanges } from './access-text.js';
 import { explainedSnapshot, type RecordedEvent } from './explained-snapshot.js';
+import { accessChange, isSameAccess, storedSnapshot, type VersionAccess } from './version-access.js';
 
-/** The version from which recorded changes count: the last published one that is no withdrawal, or a found one. */
-export interface Baseline {
-  text: string;
+/** The version with which new rules are compared. Withdrawals, restores and transitional versions are skipped. */
+export interface Baseline extends VersionAccess {
   hash: string;
-  /** Its snapshot as a JSON snapshot file; for a found version, the last known snapshot before. Empty: none is known. */
+  /** The snapshot of the version; for a version found at a target, the last known snapshot before this version. */
   snapshot: string;
   at: Date;
-  /** The end of the audit trail before the snapshot was read. Later events explain later changes. */
+  /** The end of the audit trail just before the snapshot was read. Changes after the snapshot have later events. */
   position: TrailPosition;
-  /** Digest of the compiler that made it. */
+  /** Digest of the compiler that made this version. */
   compiler: string;
-  /** Hashes of texts that are approved to follow it with unexplained changes. */
+  /** Hashes of texts that are approved to follow this version in spite of unexplained changes. */
   approved: readonly string[];
-  /** Whether it was found at the target, published by no run of this database. */
+  /** Whether this version was found at a target, and not published by a run of this database. */
   isFound: boolean;
 }
 
-/** What a candidate is compared with. */
-export interface Previous {
+export interface PreviousState {
   baseline: Baseline;
-  /** The text that was published last: a withdrawal, or the baseline's own. */
-  published: string;
-  /** Events since the baseline's snapshot was read, the oldest first. */
+  /** The access of the version that was published last. Unlike `baseline`, that version may be a withdrawal, which only revokes access. */
+  publishedAccess: VersionAccess;
+  /** Audit events since the snapshot of `baseline` was read, the oldest first. */
   events: readonly RecordedEvent[];
-  /** When a run last left nothing to publish. The first unpublished change comes after it. */
+  /** Time of the last run that applied a version or found no change. All unpublished changes were made after that time. */
   settledAt: Date;
 }
 
 /** The part of a change that no audit event explains. */
 export interface UnexplainedChange {
   change: AccessChange;
-  /** Whether no grant is left although the audit trail has live ones. */
+  /** Whether the snapshot has no live grant, although by the audit trail there should be some. */
   isEmptied: boolean;
   snapshots: SnapshotPair | null;
 }
 
-/** The previous snapshot, and the same with recorded changes (or all changes) applied. */
+/** The previous snapshot and, usually, the same snapshot with the changes in the audit trail. */
 export interface SnapshotPair {
   previous: Snapshot;
   explained: Snapshot;
 }
 
-/** The pair of snapshots. Null: this build cannot read the previous one. */
 export function snapshotPair(
   snapshot: Snapshot,
-  { baseline, events }: Previous,
-  changes: 'recorded' | 'all' = 'recorded',
+  { baseline, events }: PreviousState,
+  includedChanges: 'recorded' | 'all' = 'recorded',
 ): SnapshotPair | null {
-  if (baseline.snapshot === '') return null;
-  const { settings, at } = snapshot;
-  const reading = readSnapshot(JSON.parse(baseline.snapshot), { settings, at });
-  if (reading.kind !== 'read') return null;
-  const previous = reading.snapshot;
-  if (changes === 'all') return { previous, explained: effective(snapshot) };
+  const previous = storedSnapshot(baseline.snapshot, snapshot.settings, snapshot.at);
+  if (previous === null) return null;
+  if (includedChanges === 'all') return { previous, explained: effectiveSnapshot(snapshot) };
   return { previous, explained: explainedSnapshot(previous, snapshot, events) };
 }
 
 /**
- * The unexplained part of a change: rows that differ from their last audit event, changed settings, and differences because another build
- * of the compiler makes other rules from the same snapshot.
+ * The unexplained part of a change: rows that differ from their last audit event, changed settings, and effects of another build of the
+ * compiler.
  */
 export function findUnexplainedChange(
   snapshot: Snapshot,
-  rules: CompiledRules,
-  previous: Previous,
+  newAccess: VersionAccess,
+  previous: PreviousState,
   compiler: string,
 ): UnexplainedChange {
   const { baseline } = previous;
-  const before = documentOf(baseline.text);
   const snapshots = snapshotPair(snapshot, previous);
-  if (snapshots === null) return { change: compareAccess(before, rules.document), isEmptied: false, snapshots };
-  const next = effective(snapshot);
+  if (snapshots === null) return { change: accessChange(baseline, newAccess), isEmptied: false, snapshots };
   const { explained } = snapshots;
-  const isEmptied = next.grants.length === 0 && effective(explained).grants.length > 0;
+  const hasGrants = effectiveSnapshot(snapshot).grants.length > 0;
+  const isEmptied = !hasGrants && effectiveSnapshot(explained).grants.length > 0;
+  const accessBy = (snapshotToCompile: Snapshot): VersionAccess => ({
+    text: newAccess.text === null ? null : compile(snapshotToCompile).text,
+    snapshot: writtenSnapshot(snapshotToCompile),
+  });
   try {
-    const byBuild =
-      baseline.compiler === compiler ? [] : difference({ ...baseline, document: before }, compiled(snapshots.previous));
-    const expected = writtenSnapshot(explained) === writtenSnapshot(next) ? rules : compiled(explained);
-    return { change: sumOf([...byBuild, ...difference(expected, rules)]), isEmptied, snapshots };
+    const codeChanges = baseline.compiler === compiler ? [] : changesBetween(baseline, accessBy(snapshots.previous));
+    const expectedAccess = writtenSnapshot(explained) === newAccess.snapshot ? newAccess : accessBy(explained);
+    return {
+      change: mergeChanges([...codeChanges, ...changesBetween(expectedAccess, newAccess)]),
+      isEmptied,
+      snapshots,
+    };
   } catch {
-    // A snapshot that this build cannot compile explains nothing: the whole change waits for an approval.
-    return { change: compareAccess(before, rules.document), isEmptied, snapshots };
+    // A snapshot that cannot be compiled explains nothing, so the whole change counts as unexplained.
+    return { change: accessChange(baseline, newAccess), isEmptied, snapshots };
   }
 }
 
-/** Fewer changed pairs need no approval, because in a small snapshot a single pair exceeds any percentage. */
+/** Smaller changes usually need no approval: in a small snapshot, one pair of principal and node can exceed `maxPercent`. */
 const MIN_CHANGED_PAIRS = 50;
 
 export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPercent: number): boolean {
@@ -103,76 +102,57 @@ export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPerce
   return isEmptied || (changedPairs >= MIN_CHANGED_PAIRS && changedPairs * 100 > maxPercent * allPairs);
 }
 
-export function unexplainedFinding(unexplained: UnexplainedChange, hash: string): Finding {
+export function unexplainedFinding(change: UnexplainedChange, hash: string): Finding {
   const message =
-    `no recorded change explains this: ${changeText(unexplained)}. It is published once an administrator has approved the ` +
+    `no recorded change explains this: ${changeText(change)}. It is published once an administrator has approved the ` +
     `text ${hash}; until then, only what recorded changes take away is published`;
-  return { code: UNEXPLAINED, severity: 'error', message };
+  return { code: UNEXPLAINED_CODE, severity: 'error', message };
 }
 
-/** A change below the limit is published, with a warning. */
-export function toleratedFinding(unexplained: UnexplainedChange): Finding {
-  const message = `no recorded change explains this, and it is small enough to pass: ${changeText(unexplained)}`;
-  return { code: UNEXPLAINED, severity: 'warning', message };
+/** The warning for an unexplained change that is small enough to be published without an approval. */
+export function toleratedFinding(change: UnexplainedChange): Finding {
+  const message = `no recorded change explains this, and it is small enough to pass: ${changeText(change)}`;
+  return { code: UNEXPLAINED_CODE, severity: 'warning', message };
 }
 
 function changeText({ change, isEmptied }: UnexplainedChange): string {
   const { changedPairs, allPairs } = change;
-  const share = `${changedPairs} of ${allPairs} pairs of a principal and a node change`;
-  const what = isEmptied ? `no grant is left, and their revocation is not recorded; ${share}` : share;
-  return `${what} (${firstChanges(change)})`;
+  const pairsText = `${changedPairs} of ${allPairs} pairs of a principal and a node change`;
+  const summary = isEmptied ? `no grant is left, and their revocation is not recorded; ${pairsText}` : pairsText;
+  return `${summary} (${firstChanges(change)})`;
 }
 
 export function approvedFinding({ changedPairs }: AccessChange): Finding {
   const message = `no recorded change explains what ${changedPairs} pairs of a principal and a node gain or lose; it was approved`;
-  return { code: APPROVED, severity: 'info', message };
+  return { code: APPROVED_CODE, severity: 'info', message };
 }
 
-/** Why rules may not replace a found version; null: they give the same access. */
-export function databaseBehindFinding(
-  { text }: Pick<Baseline, 'text'>,
-  document: RulesDocument,
-  hash: string,
-): Finding | null {
-  const change = compareAccess(documentOf(text), document);
+/** The finding that an approval is needed, because new rules change the access of a version found at a target. Null: no access changes. */
+export function databaseBehindFinding(baseline: VersionAccess, newAccess: VersionAccess, hash: string): Finding | null {
+  const change = accessChange(baseline, newAccess);
   if (change.changedPairs === 0) return null;
   const message =
     `the target holds a newer version than this database has: it was restored from a backup, or another installation publishes ` +
     `there. These rules would change ${change.changedPairs} of ${change.allPairs} pairs of a principal and a node ` +
     `(${firstChanges(change)}). They are published once an administrator has approved the text ${hash}; until then, ` +
     `only what is revoked from now on is taken away`;
-  return { code: DATABASE_BEHIND, severity: 'error', message };
+  return { code: DATABASE_BEHIND_CODE, severity: 'error', message };
 }
 
-export const UNEXPLAINED = 'unexplained-change';
-export const DATABASE_BEHIND = 'database-behind';
-export const APPROVED = 'approved-change';
+export const UNEXPLAINED_CODE = 'unexplained-change';
+export const DATABASE_BEHIND_CODE = 'database-behind';
+export const APPROVED_CODE = 'approved-change';
 
-/** A snapshot file of entries with effect, without its time. Equal for snapshots that give equal rules. */
+/** The snapshot as a file, without its time and without entries that have no effect. Equal for snapshots that give equal rules. */
 export function writtenSnapshot(snapshot: Snapshot): string {
-  return JSON.stringify(writeSnapshot({ ...effective(snapshot), at: new Date(0) }));
+  return JSON.stringify(writeSnapshot({ ...effectiveSnapshot(snapshot), at: new Date(0) }));
 }
 
-/** A text that cannot be parsed grants no access. */
-export function documentOf(text: string): RulesDocument {
-  const reading = readRules(text);
-  return reading.kind === 'read' ? reading.document : NO_RULES;
+function changesBetween(before: VersionAccess, after: VersionAccess): AccessChange[] {
+  return isSameAccess(before, after) ? [] : [accessChange(before, after)];
 }
 
-/** Compiles a snapshot and parses the text again, as for any published rules, because these rules are not checked. */
-function compiled(snapshot: Snapshot): CompiledRules {
-  const rules = compile(snapshot);
-  return { ...rules, document: documentOf(rules.text) };
-}
-
-function difference(
-  before: Pick<CompiledRules, 'text' | 'document'>,
-  after: Pick<CompiledRules, 'text' | 'document'>,
-): AccessChange[] {
-  return before.text === after.text ? [] : [compareAccess(before.document, after.document)];
-}
-
-function sumOf(changes: readonly AccessChange[]): AccessChange {
+function mergeChanges(changes: readonly AccessChange[]): AccessChange {
   return changes.reduce(
     (a, b) => ({
       gained: [...a.gained, ...b.gained],

@@ -3,7 +3,7 @@ import { anyRecordedChanges, explained } from '../../../test/support/snapshots/r
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../../trino-rules/compile/compile.js';
 import { compareAccess } from '../../trino-rules/diff/access-change.js';
-import { effective } from '../../trino-rules/model/effective-snapshot.js';
+import { effectiveSnapshot } from '../../trino-rules/model/effective-snapshot.js';
 import type { PolicyPrincipal } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
@@ -13,8 +13,10 @@ describe('a withdrawal', () => {
   it('gives no access that the previous or the explained snapshot does not give', () => {
     fc.assert(
       fc.property(anyRecordedChanges('anything'), (changed) => {
-        const reduced = compile(withdrawnSnapshot(effective(changed.previous), explained(changed))).document;
-        const more = [effective(changed.previous), explained(changed)].map((snapshot) => compile(snapshot).document);
+        const reduced = compile(withdrawnSnapshot(effectiveSnapshot(changed.previous), explained(changed))).document;
+        const more = [effectiveSnapshot(changed.previous), explained(changed)].map(
+          (snapshot) => compile(snapshot).document,
+        );
         for (const document of more) expect(compareAccess(document, reduced)).toMatchObject({ gained: [] });
       }),
       { numRuns: 25 },
@@ -147,7 +149,7 @@ describe('a withdrawal', () => {
   it('is the explained snapshot if all changes only take access away', () => {
     fc.assert(
       fc.property(anyRecordedChanges('taking'), (changed) => {
-        const [previous, next] = [effective(changed.previous), explained(changed)];
+        const [previous, next] = [effectiveSnapshot(changed.previous), explained(changed)];
         fc.pre(!isDeniedOnEveryone(next) || knownNames(previous) === knownNames(next));
         expect(compile(withdrawnSnapshot(previous, next)).text).toBe(compile(next).text);
       }),

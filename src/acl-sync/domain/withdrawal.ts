@@ -1,6 +1,6 @@
-import { grantDetails, policyDetails, sameDetails } from '../../grants/domain/audit-details.js';
+import { grantDetails, policyDetails, equalDetails } from '../../grants/domain/audit-details.js';
 import { getOrInsert } from '../../kernel/collections.js';
-import { actingTargets } from '../../trino-rules/model/named-others.js';
+import { impersonationTargets } from '../../trino-rules/model/named-others.js';
 import { covers, depth, type Node, nodeKey } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { type Member, Principals } from '../../trino-rules/model/principals.js';
@@ -15,67 +15,65 @@ import type {
 import { joinById } from './explained-snapshot.js';
 
 /**
- * The previous snapshot without access that changes took away: grants, memberships, active users and settings that are in both snapshots,
- * and policies that are in either. It gives only access that both give, so it may be published while the candidate is refused.
+ * A snapshot that gives only access that both snapshots give, so that it may be published while new rules are refused. A grant, membership,
+ * active user or setting is kept if both snapshots have it; a policy is kept if one of them has it, because policies only take access away.
  */
 export function withdrawnSnapshot(previous: Snapshot, explained: Snapshot): Snapshot {
-  // A renamed user is left out: the new name had no access before, and the former name has none now.
-  const active = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
+  // A user whose name differs between the two snapshots becomes inactive: neither of the two names has access in both snapshots.
+  const nameById = new Map(previous.users.flatMap(({ id, name, isActive }) => (isActive ? [[id, name] as const] : [])));
   const groups = new ChangedGroups(previous, explained);
-  const nodes = new PrincipalNodes(previous, explained, groups.nextId);
+  const nodes = new PrincipalNodes(previous, explained, groups.nextGroupId);
   const grants = joinById(previous.grants, explained.grants).flatMap(([before, after]) =>
-    before && after && sameDetails(grantDetails(before), grantDetails(after))
+    before && after && equalDetails(grantDetails(before), grantDetails(after))
       ? [nodes.rewriteGrant(groups.rewriteGrant(after))]
       : [],
   );
-  const denied = policies(previous, explained, groups).flatMap((policy) => nodes.rewritePolicy(policy));
+  const policiesOfBoth = bothPolicies(previous, explained, groups).flatMap((policy) => nodes.rewritePolicy(policy));
   return {
-    users: explained.users.map((user) => ({ ...user, isActive: user.isActive && active.get(user.id) === user.name })),
-    groups: [...groups.all(), ...nodes.groups()],
+    users: explained.users.map((user) => ({ ...user, isActive: user.isActive && nameById.get(user.id) === user.name })),
+    groups: [...groups.allGroups(), ...nodes.groups()],
     grants,
-    policies: denied.map((policy, i) => ({ ...policy, id: i + 1 })),
+    policies: policiesOfBoth.map((policy, i) => ({ ...policy, id: i + 1 })),
     settings: settingsOfBoth(previous.settings, explained.settings),
     at: explained.at,
   };
 }
 
-/** Settings that give only what both settings give. */
+/** Combines the settings of two snapshots. The result allows only what both settings allow. */
 export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSettings): SnapshotSettings {
-  const both = (key: 'serviceAccounts' | 'writableCatalogs' | 'readableCatalogs' | 'sessionProperties'): string[] =>
+  const inBoth = (key: 'serviceAccounts' | 'writableCatalogs' | 'readableCatalogs' | 'sessionProperties'): string[] =>
     previous[key].filter((name) => explained[key].includes(name));
-  const either = (key: 'externalTableCatalogs' | 'rawColumnCatalogs'): string[] => [
+  const valuesInEither = (key: 'externalTableCatalogs' | 'rawColumnCatalogs'): string[] => [
     ...new Set([...previous[key], ...explained[key]]),
   ];
   return {
     ...explained,
-    serviceAccounts: [...new Set([...both('serviceAccounts'), explained.ownAccount])],
-    writableCatalogs: both('writableCatalogs'),
-    readableCatalogs: both('readableCatalogs'),
-    sessionProperties: both('sessionProperties'),
+    serviceAccounts: [...new Set([...inBoth('serviceAccounts'), explained.ownAccount])],
+    writableCatalogs: inBoth('writableCatalogs'),
+    readableCatalogs: inBoth('readableCatalogs'),
+    sessionProperties: inBoth('sessionProperties'),
     impersonation: previous.impersonation && explained.impersonation,
     readersMaintain: previous.readersMaintain && explained.readersMaintain,
-    externalTableCatalogs: either('externalTableCatalogs'),
-    rawColumnCatalogs: either('rawColumnCatalogs'),
+    externalTableCatalogs: valuesInEither('externalTableCatalogs'),
+    rawColumnCatalogs: valuesInEither('rawColumnCatalogs'),
   };
 }
 
 /**
- * Handles groups whose members changed. A grant applies to members in both snapshots, a policy to members in either: policies of each
- * snapshot name a copy of the group with that snapshot's members. If the members of everyone differ, grants to everyone
- * name a group of its common members instead.
+ * Rewrites grants and policies for groups whose members differ between two snapshots. A grant then applies only to members in both snapshots.
+ * A policy applies to the members in its own snapshot.
  */
 class ChangedGroups {
-  private readonly changed: PairedGroup[];
-  private readonly both: SnapshotGroup[];
-  private readonly firstId: number;
-  private readonly everyone: SnapshotGroup | null;
-  /** An id above those of all groups, including the copies. */
-  readonly nextId: number;
+  private readonly changedGroupPairs: GroupVersions[];
+  private readonly commonGroups: SnapshotGroup[];
+  private readonly firstNewId: number;
+  private readonly everyoneGroup: SnapshotGroup | null;
+  readonly nextGroupId: number;
 
   constructor(previous: Snapshot, explained: Snapshot) {
-    const paired = pairedGroups(previous, explained);
-    this.changed = paired.filter(isChanged);
-    this.both = paired.map(({ before, after }) => {
+    const groupPairs = pairedGroups(previous, explained);
+    this.changedGroupPairs = groupPairs.filter(isChanged);
+    this.commonGroups = groupPairs.map(({ before, after }) => {
       const [members, engines] = [new Set(after.members), new Set(after.engines)];
       return {
         ...after,
@@ -83,55 +81,58 @@ class ChangedGroups {
         engines: before.engines.filter((engine) => engines.has(engine)),
       };
     });
-    this.firstId = this.both.reduce((highest, { id }) => Math.max(highest, id), 0) + 1;
-    const [were, are] = [knownEngines(previous), knownEngines(explained)];
-    const engines = were.filter((name) => are.includes(name));
-    const id = this.firstId + 2 * this.changed.length;
+    this.firstNewId = this.commonGroups.reduce((maxId, { id }) => Math.max(maxId, id), 0) + 1;
+    const [formerEngines, nextEngines] = [knownEngines(previous), knownEngines(explained)];
+    const commonEngines = formerEngines.filter((name) => nextEngines.includes(name));
+    const id = this.firstNewId + 2 * this.changedGroupPairs.length;
     const members = explained.users.map((user) => user.id);
-    const isSame = engines.length === were.length && engines.length === are.length;
-    this.nextId = id + 1;
-    this.everyone = isSame ? null : { id, name: 'everyone (before and after)', members, engines };
+    const isSame = commonEngines.length === formerEngines.length && commonEngines.length === nextEngines.length;
+    this.nextGroupId = id + 1;
+    this.everyoneGroup = isSame ? null : { id, name: 'everyone (before and after)', members, engines: commonEngines };
   }
 
-  all(): SnapshotGroup[] {
-    const copies = this.changed.flatMap(({ before, after }, i) => [
-      { ...before, id: this.firstId + 2 * i, name: `${before.name} (before)` },
-      { ...after, id: this.firstId + 2 * i + 1, name: `${after.name} (after)` },
+  allGroups(): SnapshotGroup[] {
+    const groupCopies = this.changedGroupPairs.flatMap(({ before, after }, i) => [
+      { ...before, id: this.firstNewId + 2 * i, name: `${before.name} (before)` },
+      { ...after, id: this.firstNewId + 2 * i + 1, name: `${after.name} (after)` },
     ]);
-    return [...this.both, ...copies, ...(this.everyone === null ? [] : [this.everyone])];
+    return [...this.commonGroups, ...groupCopies, ...(this.everyoneGroup === null ? [] : [this.everyoneGroup])];
   }
 
   rewriteGrant(grant: SnapshotGrant): SnapshotGrant {
-    if (grant.principal.type !== 'everyone' || this.everyone === null) return grant;
-    return { ...grant, principal: { type: 'group', id: this.everyone.id } };
+    if (grant.principal.type !== 'everyone' || this.everyoneGroup === null) return grant;
+    return { ...grant, principal: { type: 'group', id: this.everyoneGroup.id } };
   }
 
-  /** The policy with its changed groups replaced by their copies. */
-  withGroups(policy: SnapshotPolicy, when: 'before' | 'after'): SnapshotPolicy {
-    const renamed = <T extends PolicyPrincipal>(subject: T): T => {
-      const i = subject.type === 'group' ? this.changed.findIndex(({ before: { id } }) => id === subject.id) : -1;
-      return i < 0 ? subject : { ...subject, id: this.firstId + 2 * i + (when === 'before' ? 0 : 1) };
+  /** Puts copies of changed groups into a policy. Each copy has the group's members in the snapshot `side`. */
+  withGroupCopies(policy: SnapshotPolicy, side: 'before' | 'after'): SnapshotPolicy {
+    const withCopy = <T extends PolicyPrincipal>(namedPrincipal: T): T => {
+      const i =
+        namedPrincipal.type === 'group'
+          ? this.changedGroupPairs.findIndex(({ before: { id } }) => id === namedPrincipal.id)
+          : -1;
+      return i < 0 ? namedPrincipal : { ...namedPrincipal, id: this.firstNewId + 2 * i + (side === 'before' ? 0 : 1) };
     };
     const { as } = policy.resource;
-    const changed = { ...policy, principal: renamed(policy.principal), except: policy.except.map(renamed) };
-    return changed.kind === 'deny' && as !== undefined ? { ...changed, resource: { as: renamed(as) } } : changed;
+    const copy = { ...policy, principal: withCopy(policy.principal), except: policy.except.map(withCopy) };
+    return copy.kind === 'deny' && as !== undefined ? { ...copy, resource: { as: withCopy(as) } } : copy;
   }
 }
 
-interface PairedGroup {
+interface GroupVersions {
   before: SnapshotGroup;
   after: SnapshotGroup;
 }
 
-function pairedGroups(previous: Snapshot, explained: Snapshot): PairedGroup[] {
+function pairedGroups(previous: Snapshot, explained: Snapshot): GroupVersions[] {
   return joinById(previous.groups, explained.groups).map(([before, after]) => {
-    const empty = { ...(before ?? after), members: [], engines: [] };
-    return { before: before ?? empty, after: after ?? empty };
+    const emptyGroup = { ...(before ?? after), members: [], engines: [] };
+    return { before: before ?? emptyGroup, after: after ?? emptyGroup };
   });
 }
 
-function isChanged({ before, after }: PairedGroup): boolean {
-  return listing(before) !== listing(after);
+function isChanged({ before, after }: GroupVersions): boolean {
+  return membersKey(before) !== membersKey(after);
 }
 
 export function changedGroupIds(previous: Snapshot, explained: Snapshot): Set<number> {
@@ -147,39 +148,37 @@ function knownEngines(snapshot: Snapshot): string[] {
   return members.flatMap((member) => (member.type === 'engine' ? [member.name] : []));
 }
 
-function listing({ members, engines }: SnapshotGroup): string {
+function membersKey({ members, engines }: SnapshotGroup): string {
   return JSON.stringify([members, engines]);
 }
 
-function policies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups): SnapshotPolicy[] {
-  const kept: SnapshotPolicy[] = [];
-  const changed: SnapshotPolicy[] = [];
+function bothPolicies(previous: Snapshot, explained: Snapshot, groups: ChangedGroups): SnapshotPolicy[] {
+  const unchangedPolicies: SnapshotPolicy[] = [];
+  const changedPolicies: SnapshotPolicy[] = [];
   for (const [before, after] of joinById(previous.policies, explained.policies)) {
-    const was = before && groups.withGroups(before, 'before');
-    const is = after && groups.withGroups(after, 'after');
-    if (was && is && sameDetails(policyDetails(was), policyDetails(is))) kept.push(is);
-    else changed.push(...[was, is].flatMap((policy) => policy ?? []));
+    const formerPolicy = before && groups.withGroupCopies(before, 'before');
+    const presentPolicy = after && groups.withGroupCopies(after, 'after');
+    if (formerPolicy && presentPolicy && equalDetails(policyDetails(formerPolicy), policyDetails(presentPolicy)))
+      unchangedPolicies.push(presentPolicy);
+    else changedPolicies.push(...[formerPolicy, presentPolicy].flatMap((policy) => policy ?? []));
   }
-  const all = [...kept, ...changed];
+  const allPolicies = [...unchangedPolicies, ...changedPolicies];
   return [
-    ...all,
-    ...changed.flatMap((policy) => hideAmbiguousMask(policy, all)),
-    ...all.flatMap((policy) => denyWritingUnderMask(policy, changed)),
+    ...allPolicies,
+    ...changedPolicies.flatMap((policy) => hideAmbiguousMask(policy, allPolicies)),
+    ...allPolicies.flatMap((policy) => denyWritingUnderMask(policy, changedPolicies)),
   ];
 }
 
-/** The privileges that a mask takes and a hidden column does not. */
+/** The privileges that a mask takes away. A hidden column takes none of them away. */
 const CLOSED_BY_MASKS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].yieldsToMasks);
 
-/**
- * Denies what a mask closes where a changed policy masks or hides the same column: there the withdrawal hides the column, and a hidden column
- * alone would allow that writing.
- */
-function denyWritingUnderMask(policy: SnapshotPolicy, changed: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+/** Denies writing where a mask applies, if the withdrawal may hide the column instead. A hidden column does not take writing away. */
+function denyWritingUnderMask(policy: SnapshotPolicy, changedPolicies: readonly SnapshotPolicy[]): SnapshotPolicy[] {
   if (policy.kind !== 'column_mask') return [];
   const { id, principal, except, resource } = policy;
   const { column, ...node } = resource;
-  const isAffected = changed.some(
+  const isAffected = changedPolicies.some(
     (other) =>
       other !== policy &&
       (other.kind === 'column_mask' || other.kind === 'hidden_column') &&
@@ -189,21 +188,18 @@ function denyWritingUnderMask(policy: SnapshotPolicy, changed: readonly Snapshot
   return isAffected ? [{ id, principal, except, kind: 'deny', resource: node, privileges: CLOSED_BY_MASKS }] : [];
 }
 
-/**
- * Hides the column of a mask that was added, removed or changed below a wider mask, because it is open which of the two applies. (Two masks
- * at the same distance hide the column anyway.)
- */
-function hideAmbiguousMask(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): SnapshotPolicy[] {
-  if (policy.kind !== 'column_mask' || !isBelowAnotherMask(policy, all)) return [];
+/** Hides the column of a changed mask if a higher node has another mask of that column, because it is uncertain which mask applies. (Two masks on the same node hide the column anyway.) */
+function hideAmbiguousMask(policy: SnapshotPolicy, allPolicies: readonly SnapshotPolicy[]): SnapshotPolicy[] {
+  if (policy.kind !== 'column_mask' || !isBelowAnotherMask(policy, allPolicies)) return [];
   const { id, principal, except, resource } = policy;
   return [{ id, principal, except, kind: 'hidden_column', resource }];
 }
 
-/** Whether a mask stands below a wider one of the same column that shows something else. */
-export function isBelowAnotherMask(policy: SnapshotPolicy, all: readonly SnapshotPolicy[]): boolean {
+/** Whether a policy is a mask, and a higher node has a mask of the same column with a different expression. */
+export function isBelowAnotherMask(policy: SnapshotPolicy, allPolicies: readonly SnapshotPolicy[]): boolean {
   return (
     policy.kind === 'column_mask' &&
-    all.some(
+    allPolicies.some(
       (other) =>
         other.kind === 'column_mask' &&
         other.resource.column === policy.resource.column &&
@@ -215,83 +211,82 @@ export function isBelowAnotherMask(policy: SnapshotPolicy, all: readonly Snapsho
 }
 
 /**
- * Rewrites IMPERSONATE and query nodes, which name principals: a grant keeps the principals that the node means in both snapshots
- * (intersection), a deny on queries those that it means in either (union). Several principals become a group.
+ * Rewrites nodes that name users (to impersonate, or as owners of queries), so that no access is added. A grant keeps only the users named in
+ * both snapshots. A deny keeps all users.
  */
 class PrincipalNodes {
-  private readonly both: readonly Principals[];
-  private readonly ids: ReadonlyMap<string, number>;
-  private readonly made = new Map<string, SnapshotGroup>();
+  private readonly states: readonly Principals[];
+  private readonly userIdByName: ReadonlyMap<string, number>;
+  private readonly createdGroups = new Map<string, SnapshotGroup>();
 
-  /** @param firstId first id of the new groups, above all others */
   constructor(
     previous: Snapshot,
     explained: Snapshot,
-    private readonly firstId: number,
+    private readonly firstGroupId: number,
   ) {
-    this.both = [previous, explained].map((snapshot) => new Principals(snapshot));
-    this.ids = new Map(explained.users.map(({ id, name }) => [name, id]));
+    this.states = [previous, explained].map((snapshot) => new Principals(snapshot));
+    this.userIdByName = new Map(explained.users.map(({ id, name }) => [name, id]));
   }
 
   rewriteGrant<T extends SnapshotGrant>(grant: T): T {
     const { as, queries } = grant.resource;
     if (as !== undefined)
-      return { ...grant, resource: { as: this.group(grant.resource, this.inBoth(as, actingTargets)) } };
+      return { ...grant, resource: { as: this.groupOf(grant.resource, this.namesInBoth(as, impersonationTargets)) } };
     if (queries === undefined) return grant;
-    return { ...grant, resource: { queries: this.group(grant.resource, this.inBoth(queries, ownersOf)) } };
+    return { ...grant, resource: { queries: this.groupOf(grant.resource, this.namesInBoth(queries, ownersOf)) } };
   }
 
-  /** A principal that is in one snapshot only gets its own deny, because putting it into a group would make it one of everyone. */
+  /** Splits a deny on queries: one deny for the query owners in both snapshots, and one for each other owner. */
   rewritePolicy(policy: SnapshotPolicy): SnapshotPolicy[] {
     const { queries } = policy.resource;
     if (policy.kind !== 'deny' || queries === undefined) return [policy];
-    const either = new Set(this.both.flatMap((principals) => ownersOf(principals, queries).map(({ name }) => name)));
-    const both = this.inBoth(queries, ownersOf);
+    const owners = new Set(this.states.flatMap((principals) => ownersOf(principals, queries).map(({ name }) => name)));
+    const ownersInBoth = this.namesInBoth(queries, ownersOf);
     return [
-      { ...policy, resource: { queries: this.group(policy.resource, both) } },
-      ...[...either]
-        .filter((name) => !both.includes(name))
-        .map((name) => ({ ...policy, resource: { queries: this.principal(name) } })),
+      { ...policy, resource: { queries: this.groupOf(policy.resource, ownersInBoth) } },
+      ...[...owners]
+        .filter((name) => !ownersInBoth.includes(name))
+        .map((name) => ({ ...policy, resource: { queries: this.principalNamed(name) } })),
     ];
   }
 
   groups(): SnapshotGroup[] {
-    return [...this.made.values()];
+    return [...this.createdGroups.values()];
   }
 
-  private inBoth(
-    named: PolicyPrincipal,
-    membersOf: (principals: Principals, named: PolicyPrincipal) => Member[],
+  private namesInBoth(
+    principal: PolicyPrincipal,
+    membersOf: (principals: Principals, principal: PolicyPrincipal) => Member[],
   ): string[] {
-    const [before = [], after = []] = this.both.map((principals) =>
-      membersOf(principals, named).map(({ name }) => name),
+    const [before = [], after = []] = this.states.map((principals) =>
+      membersOf(principals, principal).map(({ name }) => name),
     );
-    const are = new Set(after);
-    return before.filter((name) => are.has(name));
+    const afterNames = new Set(after);
+    return before.filter((name) => afterNames.has(name));
   }
 
-  private group(node: Node, names: readonly string[]): PolicyPrincipal {
+  private groupOf(node: Node, names: readonly string[]): PolicyPrincipal {
     const [only, ...others] = names;
-    if (only !== undefined && others.length === 0) return this.principal(only);
-    const { id } = getOrInsert(this.made, nodeKey(node), () => {
-      const next = this.firstId + this.made.size;
+    if (only !== undefined && others.length === 0) return this.principalNamed(only);
+    const { id } = getOrInsert(this.createdGroups, nodeKey(node), () => {
+      const nextId = this.firstGroupId + this.createdGroups.size;
       return {
-        id: next,
-        name: `named (${next})`,
-        members: names.flatMap((name) => this.ids.get(name) ?? []),
-        engines: names.filter((name) => !this.ids.has(name)),
+        id: nextId,
+        name: `named (${nextId})`,
+        members: names.flatMap((name) => this.userIdByName.get(name) ?? []),
+        engines: names.filter((name) => !this.userIdByName.has(name)),
       };
     });
     return { type: 'group', id };
   }
 
   /** The principal with a name: a user or, if there is no account, an engine principal. */
-  private principal(name: string): Principal {
-    const id = this.ids.get(name);
+  private principalNamed(name: string): Principal {
+    const id = this.userIdByName.get(name);
     return id === undefined ? { type: 'engine', name } : { type: 'user', id };
   }
 }
 
-function ownersOf(principals: Principals, named: PolicyPrincipal): Member[] {
-  return [...principals.owners(named).values()];
+function ownersOf(principals: Principals, namedPrincipal: PolicyPrincipal): Member[] {
+  return [...principals.owners(namedPrincipal).values()];
 }

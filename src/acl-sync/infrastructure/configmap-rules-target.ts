@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
+import { fieldOf, isObject, type JsonObject } from '../../kernel/json-reader.js';
 import type { Log } from '../../platform/log/log.js';
 import {
   type LiveRules,
@@ -10,12 +11,12 @@ import {
   type TargetAccess,
   type TargetFailure,
   versionAnnotations,
-  writtenOf,
+  namedVersionOf,
 } from '../domain/rules-target.js';
 import type { KubernetesAnswer, KubernetesApi } from './kubernetes-api.js';
 
-const RULES = 'rules.json';
-const FORMER = 'rules.json.bak';
+const RULES_KEY = 'rules.json';
+const BACKUP_KEY = 'rules.json.bak';
 const VERBS = ['get', 'patch'] as const;
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -23,54 +24,57 @@ const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const LIMIT_BYTES = 1_048_576;
 
 /**
- * The ConfigMap that the engine's coordinator mounts. One merge patch with the `uid` and `resourceVersion` as read replaces both texts at
- * once. The chart creates the ConfigMap; this class never does.
+ * The ConfigMap that the engine's coordinator mounts. One merge patch with the `uid` and `resourceVersion` as read replaces the rules
+ * and their backup at once. The chart creates the ConfigMap; this class never does.
  */
 export class ConfigMapRulesTarget extends RulesTarget {
   override readonly name: string;
+  override readonly key: string;
   override readonly limitBytes = LIMIT_BYTES;
-  private readonly path: string;
+  private readonly configMapPath: string;
 
   constructor(
-    private readonly api: KubernetesApi,
-    private readonly map: { namespace: string; name: string },
+    private readonly kubernetesApi: KubernetesApi,
+    private readonly location: { namespace: string; name: string; key: string },
     private readonly log: Log,
   ) {
     super();
-    this.name = `configmap ${map.namespace}/${map.name}`;
-    this.path = `/api/v1/namespaces/${encodeURIComponent(map.namespace)}/configmaps/${encodeURIComponent(map.name)}`;
+    this.name = `configmap ${location.namespace}/${location.name}`;
+    this.key = location.key;
+    this.configMapPath = `/api/v1/namespaces/${encodeURIComponent(location.namespace)}/configmaps/${encodeURIComponent(location.name)}`;
   }
 
   override async read(signal: AbortSignal): Promise<LiveRules> {
-    const map = await this.readMap(signal);
-    return { ...rulesOf(map), ...writtenOf(map.annotations), revision: `${map.uid}/${map.resourceVersion}` };
+    const configMap = await this.readConfigMap(signal);
+    return {
+      ...rulesOf(configMap),
+      ...namedVersionOf(configMap.annotations),
+      revision: `${configMap.uid}/${configMap.resourceVersion}`,
+    };
   }
 
   override async checkAccess(signal: AbortSignal): Promise<TargetAccess> {
-    const allowed = await Promise.all(VERBS.map((verb) => this.allows(verb, signal)));
-    const missing = VERBS.filter((_, at) => !allowed[at]);
-    if (missing.length > 0) return { kind: 'denied', missing, identity: await this.readIdentity(signal) };
-    const { immutable } = await this.readMap(signal);
+    const allowedFlags = await Promise.all(VERBS.map((verb) => this.allows(verb, signal)));
+    const missingRights = VERBS.filter((_, index) => !allowedFlags[index]);
+    if (missingRights.length > 0) return { kind: 'denied', missingRights, identity: await this.readIdentity(signal) };
+    const { immutable } = await this.readConfigMap(signal);
     if (immutable) throw new RulesTargetUnavailable('immutable', `${this.name} is immutable`);
     return { kind: 'granted' };
   }
 
   override async publish(next: NextRules, live: LiveRules, signal: AbortSignal): Promise<void> {
     const [uid, resourceVersion] = live.revision.split('/');
-    const former = this.formerEntry(next, live);
+    const formerEntry = this.formerEntry(next, live);
     const patch = {
-      metadata: {
-        uid,
-        resourceVersion,
-        annotations: versionAnnotations(next),
-      },
-      // A key may be in only one of the two maps, so each is removed from the other one.
-      data: { [RULES]: next.text, ...former.data },
-      binaryData: { [RULES]: null, ...former.binaryData },
+      metadata: { uid, resourceVersion, annotations: versionAnnotations(next) },
+      // Kubernetes allows a key in only one of the two maps, so a key that is set in one is removed from the other.
+      data: { [RULES_KEY]: next.text, ...formerEntry.data },
+      binaryData: { [RULES_KEY]: null, ...formerEntry.binaryData },
     };
-    const answer = await this.api.mergePatch(`${this.path}?fieldManager=grantline`, patch, signal);
+    const answer = await this.kubernetesApi.mergePatch(`${this.configMapPath}?fieldManager=grantline`, patch, signal);
     if (answer.status === 200) {
-      this.confirmStored(answer, next);
+      // The answer is checked, because a proxy can answer 200, and an admission webhook can change a patch.
+      if (rulesOf(this.configMapIn(answer)).text !== next.text) throw this.unavailableError(answer, NO_CONFIG_MAP);
       return;
     }
     const refusal = parseRefusal(answer.body);
@@ -79,25 +83,22 @@ export class ConfigMapRulesTarget extends RulesTarget {
     throw this.unavailableError(answer, refusal);
   }
 
-  /** Checks that the text was stored: a proxy can also answer 200, and an admission webhook can change a patch. */
-  private confirmStored(answer: KubernetesAnswer, { text }: NextRules): void {
-    const map = parseConfigMap(answer.body);
-    if (map === null || rulesOf(map).text !== text)
-      throw this.unavailableError(answer, { reason: 'NoConfigMap', causes: [] });
+  private async readConfigMap(signal: AbortSignal): Promise<ConfigMap> {
+    const answer = await this.kubernetesApi.get(this.configMapPath, signal);
+    if (answer.status !== 200) throw this.unavailableError(answer, parseRefusal(answer.body));
+    return this.configMapIn(answer);
   }
 
-  private async readMap(signal: AbortSignal): Promise<ConfigMap> {
-    const answer = await this.api.get(this.path, signal);
-    if (answer.status !== 200) throw this.unavailableError(answer, parseRefusal(answer.body));
+  private configMapIn(answer: KubernetesAnswer): ConfigMap {
     const map = parseConfigMap(answer.body);
-    if (map === null) throw this.unavailableError(answer, { reason: 'NoConfigMap', causes: [] });
+    if (map === null) throw this.unavailableError(answer, NO_CONFIG_MAP);
     return map;
   }
 
-  /** Whether a verb is allowed, by a review, which needs no right itself. Without an answer it counts as allowed, and the request decides. */
+  /** Whether a verb is allowed, by an access review, which needs no rights. If the review gets no answer, the verb counts as allowed. */
   private async allows(verb: string, signal: AbortSignal): Promise<boolean> {
-    const { namespace, name } = this.map;
-    const { body } = await this.api.create(
+    const { namespace, name } = this.location;
+    const { body } = await this.kubernetesApi.create(
       ACCESS_REVIEWS,
       {
         apiVersion: 'authorization.k8s.io/v1',
@@ -106,26 +107,26 @@ export class ConfigMapRulesTarget extends RulesTarget {
       },
       signal,
     );
-    return memberOf(memberOf(body, 'status'), 'allowed') !== false;
+    return fieldOf(fieldOf(body, 'status'), 'allowed') !== false;
   }
 
   private async readIdentity(signal: AbortSignal): Promise<string | null> {
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    const { body } = await this.api.create(SELF_REVIEWS, review, signal);
-    const name = memberOf(memberOf(memberOf(body, 'status'), 'userInfo'), 'username');
+    const { body } = await this.kubernetesApi.create(SELF_REVIEWS, review, signal);
+    const name = fieldOf(fieldOf(fieldOf(body, 'status'), 'userInfo'), 'username');
     return typeof name === 'string' ? name.slice(0, 253) : null;
   }
 
-  /** The entry for the previous text: unchanged if both fit, otherwise compressed; none if there was no text or it stays. */
+  /** Backs up the previous text, unless there was none or the new text is the same. The backup is compressed if both texts together exceed LIMIT_BYTES. */
   private formerEntry(next: NextRules, { text, bytes }: LiveRules): { data: object; binaryData: object } {
     if (text === null || text === next.text) return { data: {}, binaryData: {} };
-    const former = bytes ?? Buffer.from(text);
-    const fits = Buffer.byteLength(next.text) + former.length <= LIMIT_BYTES;
-    if (fits && bytes === undefined) return { data: { [FORMER]: text }, binaryData: { [FORMER]: null } };
+    const formerBytes = bytes ?? Buffer.from(text);
+    const fits = Buffer.byteLength(next.text) + formerBytes.length <= LIMIT_BYTES;
+    if (fits && bytes === undefined) return { data: { [BACKUP_KEY]: text }, binaryData: { [BACKUP_KEY]: null } };
     if (!fits)
-      this.log.info('former rules are kept compressed', { key: `binaryData.${FORMER}`, limit_bytes: LIMIT_BYTES });
-    const kept = fits ? former : gzipSync(former);
-    return { data: { [FORMER]: null }, binaryData: { [FORMER]: kept.toString('base64') } };
+      this.log.info('former rules are kept compressed', { key: `binaryData.${BACKUP_KEY}`, limit_bytes: LIMIT_BYTES });
+    const backup = fits ? formerBytes : gzipSync(formerBytes);
+    return { data: { [BACKUP_KEY]: null }, binaryData: { [BACKUP_KEY]: backup.toString('base64') } };
   }
 
   private unavailableError(answer: KubernetesAnswer, refusal: Refusal): RulesTargetUnavailable {
@@ -142,13 +143,13 @@ function failureOf(status: number, refusal: Refusal): TargetFailure {
   const causes = refusal.causes.map(({ reason }) => reason);
   if (status === 413 || causes.includes('FieldValueTooLong')) return 'too-large';
   if (status === 422 && causes.includes('FieldValueForbidden')) return 'immutable';
-  const byStatus: Record<number, TargetFailure> = { 401: 'unauthorized', 403: 'forbidden', 404: 'missing' };
-  return byStatus[status] ?? (status === 429 || status >= 500 ? 'unreachable' : 'rejected');
+  const failureByStatus: Record<number, TargetFailure> = { 401: 'unauthorized', 403: 'forbidden', 404: 'missing' };
+  return failureByStatus[status] ?? (status === 429 || status >= 500 ? 'unreachable' : 'rejected');
 }
 
 /** The live rules, also from `binaryData`, where an edit by hand may put them: the engine's mount contains the keys of both maps. */
 function rulesOf({ data, binaryData }: ConfigMap): Pick<LiveRules, 'text' | 'bytes'> {
-  const [text, encoded] = [data[RULES], binaryData[RULES]];
+  const [text, encoded] = [data[RULES_KEY], binaryData[RULES_KEY]];
   if (typeof text === 'string') return { text };
   if (typeof encoded !== 'string') return { text: null };
   const bytes = Buffer.from(encoded, 'base64');
@@ -158,9 +159,9 @@ function rulesOf({ data, binaryData }: ConfigMap): Pick<LiveRules, 'text' | 'byt
 interface ConfigMap {
   uid: string;
   resourceVersion: string;
-  annotations: Record<string, unknown>;
-  data: Record<string, unknown>;
-  binaryData: Record<string, unknown>;
+  annotations: JsonObject;
+  data: JsonObject;
+  binaryData: JsonObject;
   immutable: boolean;
 }
 
@@ -170,38 +171,36 @@ interface Refusal {
   causes: { reason: string; field: string }[];
 }
 
-/** Parses a ConfigMap; null: the body is none. An empty ConfigMap has no `data` at all (verified on 1.36). */
+const NO_CONFIG_MAP: Refusal = { reason: 'NoConfigMap', causes: [] };
+
+/** Parses a ConfigMap; null: the body is no ConfigMap. An empty ConfigMap has no `data` at all (verified on 1.36). */
 function parseConfigMap(body: unknown): ConfigMap | null {
-  const metadata = memberOf(body, 'metadata');
-  const uid = memberOf(metadata, 'uid');
-  const resourceVersion = memberOf(metadata, 'resourceVersion');
+  const metadata = fieldOf(body, 'metadata');
+  const uid = fieldOf(metadata, 'uid');
+  const resourceVersion = fieldOf(metadata, 'resourceVersion');
   if (typeof uid !== 'string' || typeof resourceVersion !== 'string') return null;
   const [data, binaryData] = [recordOf(body, 'data'), recordOf(body, 'binaryData')];
   const annotations = recordOf(metadata, 'annotations');
-  return { uid, resourceVersion, annotations, data, binaryData, immutable: memberOf(body, 'immutable') === true };
+  return { uid, resourceVersion, annotations, data, binaryData, immutable: fieldOf(body, 'immutable') === true };
 }
 
 function parseRefusal(body: unknown): Refusal {
-  const causes = memberOf(memberOf(body, 'details'), 'causes');
+  const causes = fieldOf(fieldOf(body, 'details'), 'causes');
   return {
-    reason: shortIdentifier(memberOf(body, 'reason')),
+    reason: shortIdentifier(fieldOf(body, 'reason')),
     causes: (Array.isArray(causes) ? causes : []).map((cause: unknown) => ({
-      reason: shortIdentifier(memberOf(cause, 'reason')),
-      field: shortIdentifier(memberOf(cause, 'field')),
+      reason: shortIdentifier(fieldOf(cause, 'reason')),
+      field: shortIdentifier(fieldOf(cause, 'field')),
     })),
   };
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
+function recordOf(value: unknown, name: string): JsonObject {
+  const member = fieldOf(value, name);
+  return isObject(member) ? member : {};
 }
 
-function recordOf(value: unknown, name: string): Record<string, unknown> {
-  const member = memberOf(value, name);
-  return typeof member === 'object' && member !== null ? { ...member } : {};
-}
-
-/** A short identifier, as reasons and field paths are. Other text is not shown. */
+/** The value if it is a short identifier, such as a reason or a field path; other text is not shown. */
 function shortIdentifier(value: unknown): string {
   return typeof value === 'string' && /^[\w.[\]-]{1,100}$/.test(value) ? value : 'unknown';
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, open, stat } from 'node:fs/promises';
+import { access, mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { jsonOrNull } from '../../kernel/json-reader.js';
+import { isObject, jsonOrNull } from '../../kernel/json-reader.js';
 import { serialRunner } from '../../kernel/promises.js';
 import { codeOf } from '../../platform/files/plain-file.js';
 import { replaceFile } from '../../platform/files/whole-file.js';
@@ -14,18 +14,19 @@ import {
   RulesTargetUnavailable,
   type TargetAccess,
   versionAnnotations,
-  writtenOf,
+  namedVersionOf,
 } from '../domain/rules-target.js';
 
-const ANNOTATIONS = 'rules.json.annotations';
+const ANNOTATIONS_FILE = 'rules.json.annotations';
 
 /**
- * `rules.json` and `rules.json.bak` in one folder, replaced by rename, so that readers see the old or the new text, and the annotations in
- * `rules.json.annotations`. The sync lock keeps other processes from writing. Writes compare the content first, because file systems have
- * no conditional writes.
+ * The files `rules.json`, `rules.json.bak` and `rules.json.annotations` in one folder. Each is replaced by a rename, so that readers see
+ * the old or the new text. The sync lock keeps other processes from writing. Writes compare the content first, because file systems
+ * have no conditional writes.
  */
 export class FileRulesTarget extends RulesTarget {
   override readonly name: string;
+  override readonly key = 'file';
   override readonly limitBytes = null;
   private readonly directory: string;
   private readonly writeInTurn = serialRunner();
@@ -43,9 +44,11 @@ export class FileRulesTarget extends RulesTarget {
   override async read(): Promise<LiveRules> {
     const [bytes, annotations] = await this.catchUnavailable(async () => [
       await this.readBytes('rules.json'),
-      await this.readBytes(ANNOTATIONS),
+      await this.readBytes(ANNOTATIONS_FILE),
     ]);
-    return { text: bytes?.toString('utf8') ?? null, ...writtenOf(objectOf(annotations)), revision: revisionOf(bytes) };
+    const parsedAnnotations = jsonOrNull(annotations?.toString('utf8') ?? '');
+    const versionFields = isObject(parsedAnnotations) ? namedVersionOf(parsedAnnotations) : {};
+    return { text: bytes?.toString('utf8') ?? null, ...versionFields, revision: revisionOfBytes(bytes) };
   }
 
   override async checkAccess(): Promise<TargetAccess> {
@@ -57,7 +60,7 @@ export class FileRulesTarget extends RulesTarget {
         return { kind: 'granted' };
       } catch (failure) {
         if (codeOf(failure) === null) throw failure;
-        return { kind: 'denied', missing: [`write to ${folder}`], identity: `uid ${String(process.getuid?.())}` };
+        return { kind: 'denied', missingRights: [`write to ${folder}`], identity: `uid ${String(process.getuid?.())}` };
       }
     });
   }
@@ -67,32 +70,27 @@ export class FileRulesTarget extends RulesTarget {
   }
 
   private async replace(next: NextRules, live: LiveRules): Promise<void> {
-    const former = await this.readBytes('rules.json');
-    if (revisionOf(former) !== live.revision) throw new RulesTargetMoved();
+    const formerBytes = await this.readBytes('rules.json');
+    if (revisionOfBytes(formerBytes) !== live.revision) throw new RulesTargetMoved();
     await mkdir(this.directory, { recursive: true });
-    const rules = Buffer.from(next.text);
+    const nextBytes = Buffer.from(next.text);
     // The previous text is written first, so that a crash in between leaves the live rules unchanged, with a copy beside them.
-    if (former !== null && !former.equals(rules)) await this.write('rules.json.bak', former);
-    await this.write('rules.json', rules);
+    if (formerBytes !== null && !formerBytes.equals(nextBytes)) await this.write('rules.json.bak', formerBytes);
+    await this.write('rules.json', nextBytes);
     // Written last, so that a version is named only after its text is in place.
-    await this.write(ANNOTATIONS, Buffer.from(`${JSON.stringify(versionAnnotations(next))}\n`));
+    await this.write(ANNOTATIONS_FILE, Buffer.from(`${JSON.stringify(versionAnnotations(next))}\n`));
   }
 
   private write(file: string, content: Buffer): Promise<void> {
     return replaceFile(join(this.directory, file), content, this.mode);
   }
 
-  /** Reads a file as bytes, because an edit by hand may not be UTF-8 and its backup must not change it. */
+  /** Reads a file as bytes, so that its backup equals the file even after an edit by hand that is not UTF-8. */
   private async readBytes(name: string): Promise<Buffer | null> {
     try {
-      // A link is not followed: the backup would expose its target to all readers. A pipe without a writer must not block.
-      const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
-      const file = await open(join(this.directory, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-      try {
-        return await file.readFile();
-      } finally {
-        await file.close();
-      }
+      // O_NOFOLLOW: the backup would show a linked file to everybody who may read the backup. O_NONBLOCK: a pipe without a writer would block.
+      const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+      return await readFile(join(this.directory, name), { flag });
     } catch (failure) {
       if (codeOf(failure) === 'ENOENT') return null;
       throw failure;
@@ -111,7 +109,7 @@ export class FileRulesTarget extends RulesTarget {
   }
 }
 
-/** The folder itself, or the nearest existing one above it, in which a publication creates the missing ones. */
+/** The folder or, if it is missing, the nearest existing folder above it. A publication creates the missing folders. */
 async function existingAncestor(folder: string): Promise<string> {
   try {
     await stat(folder);
@@ -122,12 +120,6 @@ async function existingAncestor(folder: string): Promise<string> {
   }
 }
 
-/** The object in a file; empty if the file is missing or contains something else. */
-function objectOf(bytes: Buffer | null): Record<string, unknown> {
-  const value = jsonOrNull(bytes?.toString('utf8') ?? '');
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-function revisionOf(bytes: Buffer | null): string {
+function revisionOfBytes(bytes: Buffer | null): string {
   return bytes === null ? 'absent' : createHash('sha256').update(bytes).digest('hex');
 }

@@ -10,38 +10,29 @@ import { getHeapStatistics } from 'node:v8';
 import { AdmissionProof, type AdmissionVerdict } from '../../grants/domain/admission-ports.js';
 import { serialRunner } from '../../kernel/promises.js';
 import type { Log } from '../../platform/log/log.js';
-import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
-import type { Candidate, Preparation } from '../domain/candidate.js';
-import type { WithdrawalOrder } from '../domain/prepared-withdrawal.js';
-import { type CompiledText, PreparationExceeded, RulesPreparer } from '../domain/run-ports.js';
-
-export type PreparationTask =
-  | { kind: 'prepare'; preparation: Preparation }
-  | { kind: 'withdraw'; preparation: Preparation; order: WithdrawalOrder }
-  | { kind: 'compile'; snapshot: Snapshot; limit: number | null }
-  | { kind: 'compare'; before: string; after: string }
-  | { kind: 'prove'; snapshot: Snapshot; former: Snapshot | null }
-  | { kind: 'load' };
+import type { PreparationTask, PreparationTasks, TaskName, TaskResult } from '../domain/preparation-tasks.js';
+import { PreparationExceeded, RulesPreparer } from '../domain/run-ports.js';
+import type { Artefact } from '../domain/version-access.js';
 
 export type PreparationAnswer<T> = { result: T } | { thrown: string };
 
-/** The built program: the child process cannot load TypeScript, and tests run from source. */
-const PROGRAM = new URL('../../../dist/preparation.js', import.meta.url);
+/** The compiled program. Tests, which run from source, use it too, because the child process cannot load TypeScript. */
+const PROGRAM_URL = new URL('../../../dist/preparation.js', import.meta.url);
 
-/** Node aborts when its heap reaches the limit. */
-const OUT_OF_MEMORY = 'SIGABRT';
+/** The signal that ends a Node process when its heap reaches the limit. */
+const OUT_OF_MEMORY_SIGNAL = 'SIGABRT';
 
 /**
- * A child process for the tasks of `preparation.ts`, one at a time, each with a deadline. Not a thread: one that exceeds its heap
- * ends the whole process (Node 24.21, despite `resourceLimits`). It has a lower priority, and ends with the service.
+ * A child process for preparation tasks, one at a time, each with a deadline. It has a lower priority, and ends with the service.
+ * A thread would not do: if it exceeded its heap, the whole service would end (Node 24.21, despite `resourceLimits`).
  */
 class PreparationProcess {
   private readonly child: ChildProcess;
 
   constructor(
     private readonly heapMebibytes: number,
-    program = PROGRAM,
+    program = PROGRAM_URL,
   ) {
     this.child = fork(fileURLToPath(program), {
       execArgv: [`--max-old-space-size=${heapMebibytes}`],
@@ -57,35 +48,35 @@ class PreparationProcess {
 
   /**
    * Runs a task. After a rejection the process is unusable, and the caller must end it.
-   * @param milliseconds for the task, plus loading the program for the first one
+   * @param milliseconds deadline of the task; that of the first task includes loading the program
    * @throws PreparationExceeded; Error with the message of the program's error
    */
-  async run<T>(task: PreparationTask, milliseconds: number): Promise<T> {
+  async run<Name extends TaskName>(task: PreparationTask<Name>, milliseconds: number): Promise<TaskResult<Name>> {
     const { child } = this;
-    const listening = new AbortController();
-    const { signal } = listening;
-    const late = async (): Promise<never> => {
+    const listenerAbort = new AbortController();
+    const { signal } = listenerAbort;
+    const rejectWhenLate = async (): Promise<never> => {
       await delay(milliseconds, undefined, { signal });
       throw new PreparationExceeded('deadline', `${milliseconds / 1000} s`);
     };
-    const exited = async (): Promise<never> => {
+    const rejectOnExit = async (): Promise<never> => {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal });
       const { exitCode, signalCode } = child;
-      if (signalCode === OUT_OF_MEMORY) throw new PreparationExceeded('memory', `${this.heapMebibytes} MiB`);
+      if (signalCode === OUT_OF_MEMORY_SIGNAL) throw new PreparationExceeded('memory', `${this.heapMebibytes} MiB`);
       throw new Error(`the preparation of the rules ended with ${signalCode ?? `code ${exitCode}`}`);
     };
-    const answered = async (): Promise<T> => {
-      // Sent first: a child that could not be started throws here, and no answer arrives before the next turn of the event loop.
+    const receiveAnswer = async (): Promise<TaskResult<Name>> => {
+      // `send` throws if the child could not be started. `once` cannot miss the answer, which arrives in a later turn of the event loop.
       child.send(task);
-      const [message] = (await once(child, 'message', { signal })) as [PreparationAnswer<T>];
+      const [message] = (await once(child, 'message', { signal })) as [PreparationAnswer<TaskResult<Name>>];
       if ('thrown' in message) throw new Error(message.thrown);
       return message.result;
     };
     this.setIdle(false);
     try {
-      return await Promise.race([exited(), late(), answered()]);
+      return await Promise.race([rejectOnExit(), rejectWhenLate(), receiveAnswer()]);
     } finally {
-      listening.abort();
+      listenerAbort.abort();
       this.setIdle(true);
     }
   }
@@ -93,13 +84,13 @@ class PreparationProcess {
   async end(): Promise<void> {
     const { child } = this;
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
+    const exitEvent = once(child, 'exit');
     child.ref();
     child.kill('SIGKILL');
-    await ended;
+    await exitEvent;
   }
 
-  /** An idle child does not keep the service's process alive. */
+  /** Lets the service's process end while the child is idle. */
   private setIdle(isIdle: boolean): void {
     if (isIdle) {
       this.child.unref();
@@ -111,7 +102,7 @@ class PreparationProcess {
   }
 }
 
-/** Lowers the priority so that a tenth of a busy core is left. With the lowest one, constant requests would keep revokes from publication. */
+/** Lowers a process's priority. The lowest priority would delay revokes under constant load. */
 function yieldToOthers(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
@@ -120,10 +111,10 @@ function yieldToOthers(pid: number): void {
   }
 }
 
-const BUILT = new URL('../../../dist/trino-rules/', import.meta.url);
+const BUILT_RULES_URL = new URL('../../../dist/trino-rules/', import.meta.url);
 
-/** The code that the rules depend on: the compiler and what it reads of the model. */
-const FOLDERS = ['compile', 'model'];
+/** The folders with the code that the rules depend on: the compiler, and the model that it uses. */
+const COMPILER_FOLDERS = ['compile', 'model'];
 
 /**
  * A digest of the compiler's code: equal digests and equal snapshots give equal bytes. A version number could stay the same while
@@ -131,8 +122,8 @@ const FOLDERS = ['compile', 'model'];
  */
 export function compilerDigest(): string {
   const digest = createHash('sha256');
-  for (const name of FOLDERS) {
-    const folder = new URL(`${name}/`, BUILT);
+  for (const name of COMPILER_FOLDERS) {
+    const folder = new URL(`${name}/`, BUILT_RULES_URL);
     const files = readdirSync(folder).filter((file) => file.endsWith('.js'));
     for (const file of files.sort()) digest.update(`${file}\n`).update(readFileSync(new URL(file, folder)));
   }
@@ -140,97 +131,106 @@ export function compilerDigest(): string {
 }
 
 /** Limits of a preparation. The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
-const LIMITS = {
+const PREPARATION_LIMITS = {
   milliseconds: 240_000,
   heapMebibytes: Math.min(1024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)),
 };
 
-/** Prepares each candidate in its own process, so that requests are answered meanwhile and the memory is released afterwards. */
-export class SeparateRulesPreparer extends RulesPreparer {
-  override readonly build = compilerDigest();
+/** How long a process is kept after a task for OPA, so that the next task finds compiled code and cached data. */
+export const KEPT_MS = 600_000;
 
+/** Compiles and proves rules in a separate process, so that requests are answered meanwhile and the memory is released afterwards. */
+export class SeparateRulesPreparer extends RulesPreparer implements OnApplicationShutdown {
+  override readonly compilerDigest = compilerDigest();
+  private idleProcess: { process: PreparationProcess; timeout: NodeJS.Timeout } | null = null;
+
+  /** @param idleMs milliseconds for which a process is kept after its task; 0: it ends at once */
   constructor(
-    private readonly limits = LIMITS,
-    private readonly program = PROGRAM,
+    private readonly idleMs = 0,
+    private readonly limits = PREPARATION_LIMITS,
+    private readonly program = PROGRAM_URL,
   ) {
     super();
   }
 
-  override prepare(preparation: Preparation): Promise<Candidate> {
-    return this.runInProcess({ kind: 'prepare', preparation });
+  override async run<Name extends TaskName>(
+    name: Name,
+    ...args: Parameters<PreparationTasks[Name]>
+  ): Promise<TaskResult<Name>> {
+    const { milliseconds, heapMebibytes } = this.limits;
+    const process = this.takeIdleProcess() ?? new PreparationProcess(heapMebibytes, this.program);
+    let isKept = false;
+    try {
+      const result = await process.run({ name, args }, milliseconds);
+      isKept = this.keepProcess(process);
+      return result;
+    } finally {
+      if (!isKept) await process.end();
+    }
   }
 
-  override compile(snapshot: Snapshot, limit: number | null): Promise<CompiledText> {
-    return this.runInProcess({ kind: 'compile', snapshot, limit });
+  async onApplicationShutdown(): Promise<void> {
+    await this.takeIdleProcess()?.end();
   }
 
-  override compare(before: string, after: string): Promise<AccessChange> {
-    return this.runInProcess({ kind: 'compare', before, after });
+  private takeIdleProcess(): PreparationProcess | null {
+    const { idleProcess: idleEntry } = this;
+    this.idleProcess = null;
+    clearTimeout(idleEntry?.timeout);
+    return idleEntry?.process ?? null;
   }
 
-  override withdraw(preparation: Preparation, order: WithdrawalOrder): Promise<Candidate | null> {
-    return this.runInProcess({ kind: 'withdraw', preparation, order });
-  }
-
-  private runInProcess<T>(task: PreparationTask): Promise<T> {
-    return inOwnProcess<T>(task, this.limits, this.program);
-  }
-}
-
-async function inOwnProcess<T>(
-  task: PreparationTask,
-  { milliseconds, heapMebibytes }: typeof LIMITS,
-  program?: URL,
-): Promise<T> {
-  const process = new PreparationProcess(heapMebibytes, program);
-  try {
-    return await process.run<T>(task, milliseconds);
-  } finally {
-    await process.end();
+  private keepProcess(process: PreparationProcess): boolean {
+    if (this.idleMs === 0 || this.idleProcess !== null) return false;
+    const timeout = setTimeout(() => void this.takeIdleProcess()?.end(), this.idleMs).unref();
+    this.idleProcess = { process, timeout };
+    return true;
   }
 }
 
 /**
- * `milliseconds`: for one proof. `work`: most rows × users (the largest catalog of the enterprise benchmark has 2.7 million and
- * takes one second). `waiting`: most queued proofs. `loadMilliseconds`: for loading the program of a new process.
+ * Limits of admission proofs. `milliseconds`: for one proof. `work`: users × (grants + policies); 2.7 million in the largest catalog of the
+ * enterprise benchmark, with a proof of one second. `waiting`: running and queued proofs. `loadMilliseconds`: for loading a new process's program.
  */
 const PROOF_LIMITS = { milliseconds: 2_000, work: 3_000_000, waiting: 8, loadMilliseconds: 30_000, heapMebibytes: 256 };
 
-const LEFT_TO_THE_RUN: AdmissionVerdict = { refusal: null, verdicts: [] };
+const NO_OBJECTION: AdmissionVerdict = { refusal: null, verdicts: [] };
 
-/** Keeps one process, because loading the compiler takes longer than most proofs. Proofs over a limit are left to the run. */
+/** Proves changes in a process that stays alive, because loading the compiler takes long. A change whose proof exceeds the limits is left to the next run. */
 export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
   private process: PreparationProcess | null = null;
   private readonly proveInTurn = serialRunner();
   private readonly judgeInTurn = serialRunner();
-  private waiting = 0;
+  private waitingProofCount = 0;
+  private readonly preparer: RulesPreparer;
 
   constructor(
     private readonly log: Log,
+    private readonly artefacts: readonly Artefact[],
     private readonly limits = PROOF_LIMITS,
     private readonly program?: URL,
   ) {
     super();
+    this.preparer = new SeparateRulesPreparer(0, PREPARATION_LIMITS, program);
   }
 
-  override async judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
+  override async judge(snapshot: Snapshot, formerSnapshot: Snapshot | null): Promise<AdmissionVerdict> {
     const { users, grants, policies } = snapshot;
-    const work = users.length * (grants.length + policies.length);
-    if (work > this.limits.work || this.waiting >= this.limits.waiting) return LEFT_TO_THE_RUN;
-    this.waiting += 1;
+    const workEstimate = users.length * (grants.length + policies.length);
+    if (workEstimate > this.limits.work || this.waitingProofCount >= this.limits.waiting) return NO_OBJECTION;
+    this.waitingProofCount += 1;
     try {
-      return await this.proveInTurn(() => this.prove(snapshot, former));
+      return await this.proveInTurn(() => this.prove(snapshot, formerSnapshot));
     } finally {
-      this.waiting -= 1;
+      this.waitingProofCount -= 1;
     }
   }
 
-  /** In a process of its own, one after the other, so that writes are admitted meanwhile. Never rejects. */
+  /** Uses another process than `judge`, so that calls of `judge` never wait for it. Judges one snapshot at a time. Never rejects. */
   override judgeGuarantees(snapshot: Snapshot): Promise<AdmissionVerdict> {
     return this.judgeInTurn(async () => {
-      const task = { kind: 'prove', snapshot, former: null } as const;
       try {
-        return await inOwnProcess<AdmissionVerdict>(task, LIMITS, this.program);
+        return await this.preparer.run('admit', snapshot, null, this.artefacts);
       } catch (error) {
         if (!(error instanceof PreparationExceeded)) return this.verdictOnFailure(error);
         this.log.warn('guarantees not judged: over the limits', { reason: error.message });
@@ -243,17 +243,20 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     await Promise.all([this.proveInTurn(() => this.endProcess()), this.judgeInTurn(() => Promise.resolve())]);
   }
 
-  /** Never rejects. */
-  private async prove(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict> {
+  /** Proves a snapshot, in a process that is kept for the next proof. Never rejects. */
+  private async prove(snapshot: Snapshot, formerSnapshot: Snapshot | null): Promise<AdmissionVerdict> {
     const process = await this.readyProcess();
-    if (process === null) return LEFT_TO_THE_RUN;
+    if (process === null) return NO_OBJECTION;
     try {
-      return await process.run<AdmissionVerdict>({ kind: 'prove', snapshot, former }, this.limits.milliseconds);
+      return await process.run(
+        { name: 'admit', args: [snapshot, formerSnapshot, this.artefacts] },
+        this.limits.milliseconds,
+      );
     } catch (error) {
       await this.endProcess();
       if (error instanceof PreparationExceeded) {
         this.log.warn('admission proof skipped: over its limits', { reason: error.message });
-        return LEFT_TO_THE_RUN;
+        return NO_OBJECTION;
       }
       return this.verdictOnFailure(error);
     }
@@ -265,13 +268,13 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     return { refusal, verdicts: [] };
   }
 
-  /** A process that has loaded its program. Null: none could be started, for which no change is refused. */
+  /** A process that has loaded its program; null: no process could be started. */
   private async readyProcess(): Promise<PreparationProcess | null> {
     if (this.process !== null) return this.process;
     const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
     this.process = process;
     try {
-      await process.run({ kind: 'load' }, this.limits.loadMilliseconds);
+      await process.run({ name: 'load', args: [] }, this.limits.loadMilliseconds);
       return process;
     } catch (error) {
       await this.endProcess();

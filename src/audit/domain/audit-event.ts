@@ -1,4 +1,4 @@
-/** Every kind of event there is. Names are stable: people filter by them. */
+/** The names of all audit events. They never change, because people filter by them. */
 export const AUDIT_EVENTS = [
   'account_registered',
   'administrator_created',
@@ -57,7 +57,7 @@ export const AUDIT_EVENTS = [
 
 export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 
-/** The account that acted. Null: no user was signed in, or the service or its command line acted. */
+/** The account that acted. An event without a signed-in user, or by the service or its command line, has null instead. */
 export interface AuditActor {
   id: number;
   username: string;
@@ -65,7 +65,7 @@ export interface AuditActor {
   token?: { id: string; name: string } | null;
 }
 
-export const AUDIT_SUBJECTS = [
+export const AUDIT_SUBJECT_TYPES = [
   'user',
   'session',
   'token',
@@ -76,9 +76,9 @@ export const AUDIT_SUBJECTS = [
   'publication',
   'principal',
 ] as const;
-export type AuditSubjectType = (typeof AUDIT_SUBJECTS)[number];
+export type AuditSubjectType = (typeof AUDIT_SUBJECT_TYPES)[number];
 
-/** The object of the action. `name` is for display: its name at that time. */
+/** The object that an event is about. `name` is its name at that time, for display. */
 export interface AuditSubject {
   type: AuditSubjectType;
   id: string;
@@ -92,7 +92,7 @@ export interface AuditEntry {
   subject: AuditSubject | null;
   /** The request that caused the event; null: none. */
   origin: { address: string; requestId: string } | null;
-  /** Further facts, by kind of event. */
+  /** Data whose fields depend on the event. */
   details: Readonly<Record<string, unknown>>;
 }
 
@@ -105,20 +105,18 @@ export interface AuditEvent extends AuditEntry {
   at: Date;
 }
 
-/** The account as the subject of an event. */
 export function userSubject(account: { id: number; username: string }): AuditSubject {
   return { type: 'user', id: String(account.id), name: account.username };
 }
 
-/** Conditions on events. An absent one is met by any event. */
+/** Conditions on events. An absent field matches every event. */
 export interface AuditFilter {
   event?: AuditEventName | undefined;
   /** The actor or the subject: an account's id, or its name in any case. */
   user?: number | string | undefined;
   subject?: { type: string; id: string } | undefined;
-  /** A part of the event's name, actor, subject or details, in any case. */
+  /** A part of the event's name, actor, subject or details, compared without case. */
   text?: string | undefined;
-  /** Id of the request that caused the event. */
   requestId?: string | undefined;
   /** Earliest moment, inclusive. */
   from?: Date | undefined;
@@ -126,20 +124,5 @@ export interface AuditFilter {
   to?: Date | undefined;
 }
 
-/**
- * A point in the trail, ordered by the database, because the clocks of replicas differ. Opaque outside of the store.
- */
+/** A position in the trail. It follows the database's order of events, because the clocks of replicas differ. Opaque outside of the store. */
 export type TrailPosition = string;
-
-/** The audit trail, append-only. */
-export abstract class AuditStore {
-  /** Stores events in this order. */
-  abstract append(entries: readonly AuditEntry[], at: Date): Promise<void>;
-  /** At most `limit` events with ids below `after` (null: from the newest), the newest first. */
-  abstract page(filter: AuditFilter, after: number | null, limit: number): Promise<AuditEvent[]>;
-  abstract position(): Promise<TrailPosition>;
-  /** All events of these kinds since the position, and perhaps a few before it; the oldest first. */
-  abstract eventsSince(events: readonly AuditEventName[], from: TrailPosition): Promise<AuditEvent[]>;
-  /** Removes events older than this. @returns their number */
-  abstract removeExpired(retentionDays: number): Promise<number>;
-}

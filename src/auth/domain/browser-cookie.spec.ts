@@ -1,4 +1,4 @@
-import { browserCookie, browserCookieName } from './browser-cookie.js';
+import { browserCookieHeader, browserCookieName } from './browser-cookie.js';
 
 describe('the cookie of a browser’s session', () => {
   it.each([
@@ -8,13 +8,13 @@ describe('the cookie of a browser’s session', () => {
     [false, 'http', '127.0.0.1', '__Host-grantline'],
     [false, 'http', 'grantline.example.org', 'grantline'],
   ])('production %s, %s://%s: %s', (production, protocol, hostname, name) => {
-    expect(browserCookieName({ production, protocol, hostname })).toBe(name);
+    expect(browserCookieName({ isProduction: production, protocol, hostname })).toBe(name);
   });
 
   it('leaves out what a browser would refuse on plain HTTP', () => {
-    const site = { production: false, protocol: 'http', hostname: 'grantline.test' };
-    expect(browserCookie(site, 'value')).toBe('grantline=value; Path=/; HttpOnly; SameSite=Strict');
-    expect(browserCookie({ ...site, production: true }, 'value')).toBe(
+    const site = { isProduction: false, protocol: 'http', hostname: 'grantline.test' };
+    expect(browserCookieHeader(site, 'value')).toBe('grantline=value; Path=/; HttpOnly; SameSite=Strict');
+    expect(browserCookieHeader({ ...site, isProduction: true }, 'value')).toBe(
       '__Host-grantline=value; Path=/; Secure; HttpOnly; SameSite=Strict',
     );
   });

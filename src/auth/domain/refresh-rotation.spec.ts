@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { judgeRotation, PARENT_GRACE_MS, type RefreshRow, type Rotation } from './refresh-rotation.js';
+import { judgeRotation, PARENT_GRACE_MS, type RefreshRow, type RotationVerdict } from './refresh-rotation.js';
 
 const NOW = 1_000_000;
 
@@ -21,7 +21,7 @@ const child = (row: Partial<RefreshRow> = {}): RefreshRow => ({
 });
 
 describe('a refresh token', () => {
-  it.each<[string, RefreshRow, RefreshRow | null, Rotation]>([
+  it.each<[string, RefreshRow, RefreshRow | null, RotationVerdict]>([
     ['the live one', child(), child(), 'live'],
     ['the live one, at its last moment', child({ expiresAt: NOW }), child(), 'expired'],
     ['a used one, past its time', parent({ expiresAt: NOW }), child(), 'expired'],
@@ -34,7 +34,7 @@ describe('a refresh token', () => {
     expect(judgeRotation(presented, current, NOW, 0)).toBe(verdict);
   });
 
-  it.each<[string, RefreshRow, number, Rotation]>([
+  it.each<[string, RefreshRow, number, RotationVerdict]>([
     ['the direct parent, in time', parent({ usedAt: NOW - 29_999 }), 30_000, 'repeat'],
     ['the direct parent, too late', parent({ usedAt: NOW - 30_000 }), 30_000, 'reuse'],
     ['the direct parent, after a short time to repeat', parent({ usedAt: NOW - 5_000 }), 5_000, 'superseded'],

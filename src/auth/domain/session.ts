@@ -2,36 +2,35 @@ import { Refused } from '../../kernel/errors.js';
 import type { Account } from '../../users/domain/account.js';
 import type { RefreshRow } from './refresh-rotation.js';
 
-/** A sign-in and everything refreshed from it (a token family). */
+/** A sign-in and all tokens that are refreshed from it (a token family). */
 export interface Session {
   id: string;
   userId: number;
   createdAt: Date;
-  /** Refreshing does not extend it. */
+  /** Refreshing the session's tokens does not move this time. */
   expiresAt: Date;
   userAgent: string | null;
   address: string;
 }
 
 /** The fields of a session that its tokens need. */
-export type LivingSession = Pick<Session, 'id' | 'userId' | 'expiresAt'>;
+export type TokenSession = Pick<Session, 'id' | 'userId' | 'expiresAt'>;
 
-/** A session in a list. */
 export interface SessionView extends Session {
-  /** Rises with time and orders lists. */
+  /** Number by which lists are sorted. Newer sessions have higher numbers. */
   number: number;
-  /** The last use of a browser's session; otherwise the last refresh, or the sign-in. */
+  /** The last use of a browser's session. For a session with tokens: the last refresh, or else the sign-in. */
   lastUsedAt: Date;
 }
 
-/** A refresh token as it is stored: `id` is the digest of its `jti`. */
+/** A refresh token to be stored. `id` is the digest of its `jti`. */
 export interface NewRefreshToken {
   id: string;
   issuedAt: Date;
   expiresAt: Date;
 }
 
-/** A session of the web console, known by its cookie. */
+/** A session of the web console, found by its cookie. */
 export interface BrowserSession {
   id: string;
   account: Account;
@@ -39,46 +38,46 @@ export interface BrowserSession {
   provedAt: Date;
 }
 
-/** How the person was authenticated at the start of a session. */
+/** The authentication of the person at the start of a session. */
 export interface StoredProof {
   /** The hash that the password was checked against; null: the identity provider authenticated the person. */
   checkedHash: string | null;
-  /** Time of the last proof; null: a token session begun with a password, which never needs a recent proof. */
+  /** Time of the person's last authentication. Null: the person signed in by password at the API, so the session never needs a recent authentication. */
   provedAt: Date | null;
 }
 
 export interface SignInProof extends StoredProof {
-  /** The session's longest lifetime in milliseconds, where shorter than the setting. */
-  longest?: number;
-  /** The way of the sign-in in the audit event; null: a password, for tokens. */
-  by: 'console' | 'oidc' | 'exchange' | null;
+  /** An additional limit of the session's lifetime, in milliseconds. */
+  maxLifetimeMs?: number;
+  /** The way of signing in, for the audit event; null: by password at the API. */
+  method: 'console' | 'oidc' | 'exchange' | null;
 }
 
-/** The account of an access token, with the time of its last proof. */
-export type AdmittedSession = Account & Pick<StoredProof, 'provedAt'>;
+/** The account of a session, with the time of the person's last authentication. */
+export type SessionAccount = Account & Pick<StoredProof, 'provedAt'>;
 
-/** A presented refresh token and the live one of its session, as they are stored. */
+/** The stored rows of a presented refresh token and of its session's live token. */
 export interface PresentedRefresh {
   /** `expiresAt` in milliseconds since 1970. */
   session: Pick<Session, 'id' | 'userId'> & { expiresAt: number };
-  presented: RefreshRow;
-  /** Null: no token of the session is live. */
-  current: RefreshRow | null;
+  presentedToken: RefreshRow;
+  /** The session's live token; null: there is none. */
+  currentToken: RefreshRow | null;
 }
 
-/** How long a proof counts as recent. */
-const PROOF_MS = 5 * 60_000;
+/** Milliseconds for which an authentication (a proof) counts as recent. */
+const RECENT_PROOF_MS = 5 * 60_000;
 
 export function isRecentProof(provedAt: Date, now: Date): boolean {
-  return now.getTime() - provedAt.getTime() <= PROOF_MS;
+  return now.getTime() - provedAt.getTime() <= RECENT_PROOF_MS;
 }
 
-/** @throws Refused `reauthentication_required` where the last proof of a session is too old, and for API tokens */
+/** @throws Refused `reauthentication_required` if the session's last authentication is too old, and for every API token */
 export function requireRecentProof(
   { credential }: { credential: { kind: 'session'; provedAt: Date | null } | { kind: 'token' } },
   now: Date,
 ): void {
-  const isProved =
+  const hasRecentProof =
     credential.kind === 'session' && (credential.provedAt === null || isRecentProof(credential.provedAt, now));
-  if (!isProved) throw new Refused('reauthentication_required');
+  if (!hasRecentProof) throw new Refused('reauthentication_required');
 }

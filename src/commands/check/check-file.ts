@@ -28,21 +28,24 @@ export interface CheckedFile {
 export async function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): Promise<CheckedFile> {
   const { text, findings } = decodeFile(bytes);
   const source = await readSource(text);
-  // A byte order mark counts only in a rules file: before a manifest it never reaches the engine.
-  const isItself = source.rules.some((rules) => rules.text === text);
-  const placed = [
-    ...findings.filter(({ code }) => isItself || code !== 'json-byte-order-mark'),
+  // A byte order mark is reported only in a rules file. One before a manifest does not reach the engine.
+  const isRulesFile = source.rules.some((rules) => rules.text === text);
+  const placedFindings = [
+    ...findings.filter(({ code }) => isRulesFile || code !== 'json-byte-order-mark'),
     ...source.findings,
     ...source.rules.flatMap((rules) =>
       checkText(rules.text, settings).map((finding) => ({ ...finding, at: rules.toFile(finding.at) })),
     ),
   ];
   const positions = new TextPositions(text);
-  const inOrder = placed.sort((a, b) => a.at - b.at);
-  return { name, text, findings: inOrder.map((finding) => fileFinding(name, finding, positions.of(finding.at))) };
+  const orderedFindings = placedFindings.sort((a, b) => a.at - b.at);
+  return {
+    name,
+    text,
+    findings: orderedFindings.map((finding) => fileFinding(name, finding, positions.positionOf(finding.at))),
+  };
 }
 
-/** A file that could not be read at all. */
 export function unreadableFile(name: string, reason: string): CheckedFile {
   const finding: PlacedFinding = { code: 'file-unreadable', message: `cannot be read: ${reason}`, at: 0 };
   return { name, text: '', findings: [fileFinding(name, finding, { line: 1, column: 1 })] };

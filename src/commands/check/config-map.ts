@@ -14,7 +14,7 @@ import {
   textOf,
 } from './manifest-node.js';
 
-/** The rules in a ConfigMap, or in something that has the form of one. */
+/** The rules in a ConfigMap, a Secret, or a map of a chart's values. */
 export interface ConfigMap {
   node: ManifestNode;
   name: string | null;
@@ -28,151 +28,150 @@ export interface ConfigMap {
 interface Backup {
   key: string;
   at: number;
-  /** Null: the backup cannot be read. */
+  /** The former rules; null: the backup cannot be read. */
   text: string | null;
 }
 
-const RULES = 'rules.json';
-const BACKUP = /\.bak$/;
+const RULES_KEY = 'rules.json';
+const BACKUP_SUFFIX = /\.bak$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** Text with a section of rules: a `.json` key with such text is a rules file, whatever its name. */
-const SECTION = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
-/** The most bytes after decompression: the API server accepts no larger object. */
-const MAX_BYTES = 16_777_216;
+/** Matches text with a section of rules. If the value of any `.json` key matches, the value is read as a rules file. */
+const SECTION_PATTERN = new RegExp(`"(?:${SECTION_NAMES.join('|')})"\\s*:`);
+/** The most bytes of a backup after decompression, far more than the 1 MiB that a ConfigMap can hold. */
+const MAX_BACKUP_BYTES = 16_777_216;
 
 /** Reads the rules files of a ConfigMap or a Secret; a Secret's `data` is base64. */
 export function readConfigMap(node: ManifestNode, kind: 'ConfigMap' | 'Secret'): ConfigMap {
-  const map = emptyMap(node, textOf(entryOf(node, 'metadata', 'name')?.value));
+  const configMap = newConfigMap(node, textOf(entryOf(node, 'metadata', 'name')?.value));
   const name = entryOf(node, 'metadata', 'name')?.value;
   if (name?.kind === 'map') {
     const message = 'the name is no text: templates must be rendered first';
-    map.findings.push({ code: 'manifest-syntax', message, at: name.at });
+    configMap.findings.push({ code: 'manifest-syntax', message, at: name.at });
   }
-  const [texts, bytes] = kind === 'ConfigMap' ? ['data', 'binaryData'] : ['stringData', 'data'];
-  for (const entry of entriesOf(entryOf(node, texts)?.value)) readData(entry, map);
-  for (const entry of entriesOf(entryOf(node, bytes)?.value)) {
+  const [textsKey, bytesKey] = kind === 'ConfigMap' ? ['data', 'binaryData'] : ['stringData', 'data'];
+  for (const entry of entriesOf(entryOf(node, textsKey)?.value)) readTextEntry(entry, configMap);
+  for (const entry of entriesOf(entryOf(node, bytesKey)?.value)) {
     // Other keys of a Secret are not read, because they hold secrets.
-    if (kind === 'ConfigMap' || entry.key.startsWith(RULES)) readBinary(entry, map);
+    if (kind === 'ConfigMap' || entry.key.startsWith(RULES_KEY)) readBinaryEntry(entry, configMap);
   }
-  return map;
+  return configMap;
 }
 
 /**
- * Maps in a chart's values from which the chart makes ConfigMaps with rules, such as `accessControl.rules` of Trino's chart, at any depth
- * and inside other objects. Also literals of a Kustomization (`rules.json={…}`).
+ * Finds the ConfigMaps with rules that a chart makes from its values, such as from `accessControl.rules` of Trino's chart. Also finds
+ * literals of a Kustomization (`rules.json={…}`).
  */
-export function readChartValues(node: ManifestNode, depth = MAX_VALUES_DEPTH): ConfigMap[] {
-  const map = emptyMap(node, null);
-  const literals = listOf(node).flatMap(literalOf);
+export function readChartValues(node: ManifestNode, depthLeft = MAX_VALUES_DEPTH): ConfigMap[] {
+  const configMap = newConfigMap(node, null);
+  const literals = listOf(node).flatMap(literalEntries);
   for (const entry of [...entriesOf(node), ...literals])
-    if (isRules(entry.key, textOf(entry.value) ?? '')) readData(entry, map);
-  const below = depth === 0 ? [] : childrenOf(node).flatMap((child) => readChartValues(child, depth - 1));
-  return map.rules.length + map.findings.length === 0 ? below : [map, ...below];
+    if (isRulesEntry(entry.key, textOf(entry.value) ?? '')) readTextEntry(entry, configMap);
+  const nestedMaps = depthLeft === 0 ? [] : childrenOf(node).flatMap((child) => readChartValues(child, depthLeft - 1));
+  return configMap.rules.length + configMap.findings.length === 0 ? nestedMaps : [configMap, ...nestedMaps];
 }
 
-function literalOf(node: ManifestNode): ManifestEntry[] {
-  const [written, key = ''] = /^([\w.-]+[.]json)=(?=\s*[{])/.exec(textOf(node) ?? '') ?? [];
-  if (node.kind !== 'text' || written === undefined) return [];
+function literalEntries(node: ManifestNode): ManifestEntry[] {
+  const [prefix, key = ''] = /^([\w.-]+[.]json)=(?=\s*[{])/.exec(textOf(node) ?? '') ?? [];
+  if (node.kind !== 'text' || prefix === undefined) return [];
   const literal = node.value;
   const value = {
-    text: literal.text.slice(written.length),
-    toFile: (offset: number) => literal.toFile(offset + written.length),
+    text: literal.text.slice(prefix.length),
+    toFile: (offset: number) => literal.toFile(offset + prefix.length),
   };
   return [{ key, at: node.at, value: { ...node, value } }];
 }
 
-/** Texts inside an object that are themselves manifests or chart values with rules, such as Argo CD's `helm.values`, or a patch. */
-export function innerManifests(node: ManifestNode, depth = MAX_VALUES_DEPTH): EmbeddedText[] {
-  if (node.kind === 'text') return INNER_KEY.test(node.value.text) ? [node.value] : [];
-  return depth === 0 ? [] : childrenOf(node).flatMap((child) => innerManifests(child, depth - 1));
+/** Finds texts in an object that contain YAML with rules: a manifest, a patch, or chart values such as Argo CD's `helm.values`. */
+export function embeddedManifests(node: ManifestNode, depth = MAX_VALUES_DEPTH): EmbeddedText[] {
+  if (node.kind === 'text') return NESTED_RULES_KEY.test(node.value.text) ? [node.value] : [];
+  return depth === 0 ? [] : childrenOf(node).flatMap((child) => embeddedManifests(child, depth - 1));
 }
 
-/** A YAML key that may hold rules. In JSON it would stand within braces. */
-const INNER_KEY = /^ *["']?[\w.-]+[.]json["']?: *[|>'"]/m;
-/** The most nested levels of values: the values of a chart inside another stand below its name. */
+/** Matches a YAML key that may have rules as its value. */
+const NESTED_RULES_KEY = /^ *["']?[\w.-]+[.]json["']?: *[|>'"]/m;
+/** Nested values are searched for rules only down to this level. The name of a subchart counts as a level. */
 const MAX_VALUES_DEPTH = 8;
 
-function emptyMap(node: ManifestNode, name: string | null): ConfigMap {
+function newConfigMap(node: ManifestNode, name: string | null): ConfigMap {
   return { node, name, rules: [], backups: [], findings: [], bytes: 0 };
 }
 
-function readData({ key, at, value }: ManifestEntry, map: ConfigMap): void {
+function readTextEntry({ key, at, value }: ManifestEntry, configMap: ConfigMap): void {
   if (value.kind !== 'text') {
-    if (key !== RULES) return;
-    const message = `"${RULES}" must be one text; Kubernetes refuses anything else`;
-    map.findings.push({ code: 'config-map-not-text', message, at: value.at });
+    if (key !== RULES_KEY) return;
+    const message = `"${RULES_KEY}" must be one text; Kubernetes refuses anything else`;
+    configMap.findings.push({ code: 'config-map-not-text', message, at: value.at });
     return;
   }
   const { text } = value.value;
-  map.bytes += Buffer.byteLength(text);
+  configMap.bytes += Buffer.byteLength(text);
   if (key.endsWith('.bak')) {
-    if (isRules(key.replace(BACKUP, ''), text)) map.backups.push({ key, at, text });
-  } else if (isRules(key, text)) map.rules.push(value.value);
+    if (isRulesEntry(key.replace(BACKUP_SUFFIX, ''), text)) configMap.backups.push({ key, at, text });
+  } else if (isRulesEntry(key, text)) configMap.rules.push(value.value);
 }
 
-function isRules(key: string, text: string): boolean {
-  return key === RULES || (key.endsWith('.json') && SECTION.test(text));
+function isRulesEntry(key: string, text: string): boolean {
+  return key === RULES_KEY || (key.endsWith('.json') && SECTION_PATTERN.test(text));
 }
 
-function readBinary({ key, at, value }: ManifestEntry, map: ConfigMap): void {
-  const written = textOf(value) ?? '';
-  const bytes = Buffer.from(written, 'base64');
-  map.bytes += bytes.length;
-  if (!BASE64.test(written.replace(/[\r\n]/g, ''))) {
+function readBinaryEntry({ key, at, value }: ManifestEntry, configMap: ConfigMap): void {
+  const encodedText = textOf(value) ?? '';
+  const bytes = Buffer.from(encodedText, 'base64');
+  configMap.bytes += bytes.length;
+  if (!BASE64.test(encodedText.replace(/[\r\n]/g, ''))) {
     const message = `"${key}" must be base64, and is not: Kubernetes refuses it`;
-    map.findings.push({ code: 'manifest-syntax', message, at: value.at });
+    configMap.findings.push({ code: 'manifest-syntax', message, at: value.at });
   } else if (key.endsWith('.bak')) {
-    if (key.startsWith(RULES)) map.backups.push({ key, at, text: decompressed(bytes) });
-  } else if (key === RULES) {
+    if (key.startsWith(RULES_KEY)) configMap.backups.push({ key, at, text: decompress(bytes) });
+  } else if (key === RULES_KEY) {
     const { text, findings } = decodeFile(bytes);
-    map.findings.push(...findings.map((finding) => ({ ...finding, at: value.at })));
-    map.rules.push({ text, toFile: () => value.at });
+    configMap.findings.push(...findings.map((finding) => ({ ...finding, at: value.at })));
+    configMap.rules.push({ text, toFile: () => value.at });
   }
 }
 
-/** The text of a backup. Grantline compresses the former rules if they would not fit beside the present ones. */
-function decompressed(bytes: Buffer): string | null {
+/** The text of a backup. Grantline compresses the former rules if they would not fit beside the current ones. */
+function decompress(bytes: Buffer): string | null {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!isGzip) return bytes.toString('utf8');
   try {
-    return gunzipSync(bytes, { maxOutputLength: MAX_BYTES }).toString('utf8');
+    return gunzipSync(bytes, { maxOutputLength: MAX_BACKUP_BYTES }).toString('utf8');
   } catch {
     return null;
   }
 }
 
-/** Findings about the ConfigMap itself. */
 export function configMapFindings({ node, rules, backups, findings, bytes }: ConfigMap): PlacedFinding[] {
-  const found = [...findings];
+  const allFindings = [...findings];
   const [backup] = backups;
   if (rules.length === 0 && backup) {
     const message = `there is "${backup.key}", but no rules file beside it: the engine does not start, or refuses every statement`;
-    found.push({ code: 'config-map-backup-only', message, at: backup.at });
+    allFindings.push({ code: 'config-map-backup-only', message, at: backup.at });
   }
   for (const { key, at, text } of backups) {
     if (text !== null && readLeniently(text).findings.every(({ code }) => severityOf(code) !== 'error')) continue;
     const message = text === null ? 'cannot be decompressed' : 'holds rules that the engine would refuse or misread';
-    found.push({ code: 'config-map-backup-broken', message: `"${key}" ${message}: it is no way back`, at });
+    allFindings.push({ code: 'config-map-backup-broken', message: `"${key}" ${message}: it is no way back`, at });
   }
-  const immutable = entryOf(node, 'immutable')?.value;
-  if (immutable?.kind === 'other' && immutable.value === true) {
+  const immutableValue = entryOf(node, 'immutable')?.value;
+  if (immutableValue?.kind === 'other' && immutableValue.value === true) {
     const message = 'the ConfigMap is immutable: no later rules can be published to it';
-    found.push({ code: 'config-map-immutable', message, at: immutable.at });
+    allFindings.push({ code: 'config-map-immutable', message, at: immutableValue.at });
   }
-  const data = entryOf(node, 'data') ?? entryOf(node, 'binaryData');
-  return [...found, ...sizeFindings(bytes, 'config-map', data?.at ?? node.at)];
+  const dataEntry = entryOf(node, 'data') ?? entryOf(node, 'binaryData');
+  return [...allFindings, ...sizeFindings(bytes, 'config-map', dataEntry?.at ?? node.at)];
 }
 
 /** The capacity in bytes of a ConfigMap: the values of `data` and `binaryData` together. */
-const LIMIT = 1_048_576;
-const NEARLY = 0.6;
+const CONFIG_MAP_BYTES = 1_048_576;
+const WARNING_SHARE = 0.6;
 
-/** @param holder `file`: a file with rules only, which may be for a target larger than a ConfigMap */
-export function sizeFindings(bytes: number, holder: 'config-map' | 'file', at: number): PlacedFinding[] {
-  if (bytes <= NEARLY * LIMIT) return [];
-  const share = `${bytes.toLocaleString('en')} bytes, ${Math.floor((100 * bytes) / LIMIT)} % of the ${LIMIT.toLocaleString('en')} that a ConfigMap holds`;
-  if (holder === 'file') return [{ code: 'file-size', message: `the rules take ${share}`, at }];
-  const isOver = bytes > LIMIT;
-  const message = `the values take ${share}${isOver ? ': the API server refuses it' : ''}`;
-  return [{ code: isOver ? 'too-large' : 'nearly-too-large', message, at }];
+/** Findings about rules that are too large or nearly too large. @param containerKind `file`: a rules file, which may not be meant for a ConfigMap */
+export function sizeFindings(bytes: number, containerKind: 'config-map' | 'file', at: number): PlacedFinding[] {
+  if (bytes <= WARNING_SHARE * CONFIG_MAP_BYTES) return [];
+  const shareText = `${bytes.toLocaleString('en')} bytes, ${Math.floor((100 * bytes) / CONFIG_MAP_BYTES)} % of the ${CONFIG_MAP_BYTES.toLocaleString('en')} that a ConfigMap holds`;
+  if (containerKind === 'file') return [{ code: 'file-size', message: `the rules take ${shareText}`, at }];
+  const isTooLarge = bytes > CONFIG_MAP_BYTES;
+  const message = `the values take ${shareText}${isTooLarge ? ': the API server refuses it' : ''}`;
+  return [{ code: isTooLarge ? 'too-large' : 'nearly-too-large', message, at }];
 }

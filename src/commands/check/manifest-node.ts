@@ -3,60 +3,60 @@ import type { JsonNode } from '../../kernel/json-reader.js';
 /** A text inside a file, such as a rules file inside a manifest. */
 export interface EmbeddedText {
   text: string;
-  /** The offset in the file of an offset in the text. */
+  /** Converts an offset in the text to the offset in the file. */
   toFile(offset: number): number;
 }
 
 /** The style in which a text is written in its file. `escaped`: in double quotes, by JSON or YAML. */
-export type Style = 'escaped' | 'single-quoted' | 'plain';
+export type TextStyle = 'escaped' | 'single-quoted' | 'plain';
 
-const SPACE = /[ \t\r\n]/;
+const WHITE_SPACE = /[ \t\r\n]/;
 const SPACE_ESCAPE = /\\(?:[nrt \t]|\r?\n|(?:x|u00|U000000)(?:09|0[aAdD]|20))/y;
 const ESCAPE = /\\(?:x.{2}|u.{4}|U.{8}|.)/y;
 
 /**
- * Maps offsets in a text to its file, where the text begins at `start`. White space can be written in many ways (indented, folded,
- * escaped), but other characters keep their order. So offsets of other characters are exact, and those of white space approximate.
+ * Maps offsets in a text to offsets in its file, where the text begins at `textStart`. White space can be written in many ways (indented,
+ * folded, escaped), but other characters keep their order. So offsets of white space are approximate, and all other offsets are exact.
  */
-export function embeddedText(text: string, file: string, start: number, style: Style): EmbeddedText {
-  let places: Uint32Array | null = null;
-  return { text, toFile: (offset) => (places ??= placesOf(text, file, start, style))[offset] ?? start };
+export function embeddedText(text: string, file: string, textStart: number, style: TextStyle): EmbeddedText {
+  let offsets: Uint32Array | null = null;
+  return { text, toFile: (offset) => (offsets ??= offsetsOf(text, file, textStart, style))[offset] ?? textStart };
 }
 
-function placesOf(text: string, file: string, start: number, style: Style): Uint32Array {
-  const places = new Uint32Array(text.length + 1);
-  let at = start;
+function offsetsOf(text: string, file: string, textStart: number, style: TextStyle): Uint32Array {
+  const offsets = new Uint32Array(text.length + 1);
+  let position = textStart;
   for (let i = 0; i < text.length; i++) {
     const character = text.charAt(i);
-    if (SPACE.test(character)) {
-      places[i] = at;
-      if (file[at] === character) at++;
+    if (WHITE_SPACE.test(character)) {
+      offsets[i] = position;
+      if (file[position] === character) position++;
       continue;
     }
-    at = skipSpace(file, at, style);
-    places[i] = at;
-    const length = style === 'escaped' ? lengthAt(ESCAPE, file, at) : 0;
-    // One escape sequence may stand for a surrogate pair.
-    if (length === 10 && /[\ud800-\udbff]/.test(character)) places[++i] = at;
-    at += length === 0 ? 1 : length;
-    if (style === 'single-quoted' && character === "'") at++;
+    position = skipSpace(file, position, style);
+    offsets[i] = position;
+    const escapeLength = style === 'escaped' ? matchLengthAt(ESCAPE, file, position) : 0;
+    // One escape sequence of ten characters can encode a surrogate pair.
+    if (escapeLength === 10 && /[\ud800-\udbff]/.test(character)) offsets[++i] = position;
+    position += escapeLength === 0 ? 1 : escapeLength;
+    if (style === 'single-quoted' && character === "'") position++;
   }
-  places[text.length] = at;
-  return places;
+  offsets[text.length] = position;
+  return offsets;
 }
 
-function skipSpace(file: string, from: number, style: Style): number {
-  let at = from;
+function skipSpace(file: string, startOffset: number, style: TextStyle): number {
+  let position = startOffset;
   for (;;) {
-    while (SPACE.test(file.charAt(at))) at++;
-    const length = style === 'escaped' ? lengthAt(SPACE_ESCAPE, file, at) : 0;
-    if (length === 0) return at;
-    at += length;
+    while (WHITE_SPACE.test(file.charAt(position))) position++;
+    const length = style === 'escaped' ? matchLengthAt(SPACE_ESCAPE, file, position) : 0;
+    if (length === 0) return position;
+    position += length;
   }
 }
 
-function lengthAt(pattern: RegExp, file: string, at: number): number {
-  pattern.lastIndex = at;
+function matchLengthAt(pattern: RegExp, file: string, position: number): number {
+  pattern.lastIndex = position;
   return pattern.exec(file)?.[0].length ?? 0;
 }
 
@@ -96,9 +96,9 @@ export function nodeOfJson(node: JsonNode, file: string): ManifestNode {
 }
 
 export function entryOf(node: ManifestNode | undefined, ...path: string[]): ManifestEntry | undefined {
-  const [key, ...more] = path;
+  const [key, ...remainingPath] = path;
   const entry = node?.kind === 'map' ? node.entries().findLast((each) => each.key === key) : undefined;
-  return more.length === 0 ? entry : entryOf(entry?.value, ...more);
+  return remainingPath.length === 0 ? entry : entryOf(entry?.value, ...remainingPath);
 }
 
 export function textOf(node: ManifestNode | undefined): string | null {
@@ -113,7 +113,6 @@ export function entriesOf(node: ManifestNode | undefined): ManifestEntry[] {
   return node?.kind === 'map' ? node.entries() : [];
 }
 
-/** The values of a map or the items of a list. */
 export function childrenOf(node: ManifestNode): ManifestNode[] {
   return node.kind === 'map' ? node.entries().map(({ value }) => value) : listOf(node);
 }

@@ -3,47 +3,50 @@ import { checkCodes, checkOf } from '../../rules-files/check/checks.js';
 import { VERSION } from '../../platform/operations/version.js';
 
 /** The longest excerpt of a line in characters: rules files are often one long line. */
-const WIDTH = 100;
-/** The most characters of an excerpt before the place. */
-const BEFORE = 40;
+const MAX_EXCERPT = 100;
+/** The most characters of an excerpt before the place of the finding. */
+const MAX_LEADING_CHARS = 40;
 
 /** Findings as readable lines: place, severity, code, message, and the line with a caret below the place. */
 export function reportLines(files: readonly CheckedFile[]): string[] {
-  const parts = files.flatMap(({ text, findings }) => {
+  const findingLines = files.flatMap(({ text, findings }) => {
     const lines = text.split('\n');
     return findings.flatMap((finding) => {
       const { file, line, column, severity, code, message, witness } = finding;
-      const head = `${file}:${line}:${column}: ${severity}: ${message} [${code}]`;
-      return [head, ...excerpt(lines, finding), ...(witness === null ? [] : [`    = ${witness}`]), ''];
+      const headLine = `${file}:${line}:${column}: ${severity}: ${message} [${code}]`;
+      return [headLine, ...excerptLines(lines, finding), ...(witness === null ? [] : [`    = ${witness}`]), ''];
     });
   });
-  return [...parts, summary(files)];
+  return [...findingLines, summaryLine(files)];
 }
 
-function excerpt(lines: readonly string[], { line, column, code }: FileFinding): string[] {
-  const written = lines[line - 1]?.replace(/\r$/, '');
-  if (written === undefined || code === 'file-unreadable') return [];
-  const from = written.length <= WIDTH ? 0 : Math.max(0, column - 1 - BEFORE);
-  const shown = written.slice(from, from + WIDTH);
-  const number = String(line);
-  const blank = shown.slice(0, column - 1 - from).replace(/[^\t]/gu, ' ');
-  return [`  ${number} | ${shown}`, `  ${' '.repeat(number.length)} | ${blank}^`];
+function excerptLines(lines: readonly string[], { line, column, code }: FileFinding): string[] {
+  const lineText = lines[line - 1]?.replace(/\r$/, '');
+  if (lineText === undefined || code === 'file-unreadable') return [];
+  const excerptStart = lineText.length <= MAX_EXCERPT ? 0 : Math.max(0, column - 1 - MAX_LEADING_CHARS);
+  const shownText = lineText.slice(excerptStart, excerptStart + MAX_EXCERPT);
+  const lineNumber = String(line);
+  const indentation = shownText.slice(0, column - 1 - excerptStart).replace(/[^\t]/gu, ' ');
+  return [`  ${lineNumber} | ${shownText}`, `  ${' '.repeat(lineNumber.length)} | ${indentation}^`];
 }
 
-function summary(files: readonly CheckedFile[]): string {
+function summaryLine(files: readonly CheckedFile[]): string {
   const findings = files.flatMap((file) => file.findings);
-  const of = (severity: FileFinding['severity']): number =>
+  const findingCountOf = (severity: FileFinding['severity']): number =>
     findings.filter((finding) => finding.severity === severity).length;
-  const counts = [counted(of('error'), 'error'), counted(of('warning'), 'warning'), `${of('info')} info`].join(', ');
-  return `${counted(files.length, 'file')} checked: ${findings.length === 0 ? 'nothing found' : counts}`;
+  const countTexts = [
+    countText(findingCountOf('error'), 'error'),
+    countText(findingCountOf('warning'), 'warning'),
+    `${findingCountOf('info')} info`,
+  ].join(', ');
+  return `${countText(files.length, 'file')} checked: ${findings.length === 0 ? 'nothing found' : countTexts}`;
 }
 
-function counted(count: number, noun: string): string {
+function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** SARIF's levels by severity. */
-const LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const;
+const SARIF_LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const;
 
 /** The findings as a SARIF 2.1.0 log with one run, for code hosts and editors. */
 export function sarifReport(files: readonly CheckedFile[]): object {
@@ -56,7 +59,7 @@ export function sarifReport(files: readonly CheckedFile[]): object {
   });
 }
 
-/** @param run its results, and what else it has */
+/** A SARIF 2.1.0 log with one run. @param run the fields of the run besides its tool, such as its results */
 export function sarifLog(name: string, rules: readonly object[], run: object): object {
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
@@ -77,7 +80,7 @@ export function locationsOf({
 
 function ruleOf(code: string): object {
   const { severity = 'warning', explanation = '' } = checkOf(code) ?? {};
-  return { id: code, fullDescription: { text: explanation }, defaultConfiguration: { level: LEVELS[severity] } };
+  return { id: code, fullDescription: { text: explanation }, defaultConfiguration: { level: SARIF_LEVELS[severity] } };
 }
 
 function resultOf(finding: FileFinding, codes: readonly string[]): object {
@@ -85,7 +88,7 @@ function resultOf(finding: FileFinding, codes: readonly string[]): object {
   return {
     ruleId: code,
     ruleIndex: codes.indexOf(code),
-    level: LEVELS[severity],
+    level: SARIF_LEVELS[severity],
     message: { text: message },
     locations: locationsOf(finding),
     ...(witness !== null && { properties: { witness } }),

@@ -12,40 +12,38 @@ import {
   visit,
 } from 'yaml';
 import type { PlacedFinding } from '../../rules-files/check/checks.js';
-import { type EmbeddedText, embeddedText, type ManifestNode, type Style } from './manifest-node.js';
-import { type ManifestReading, type ReadInner, readManifests } from './manifest.js';
+import { type EmbeddedText, embeddedText, type ManifestNode, type TextStyle } from './manifest-node.js';
+import { type ManifestReading, type ReadEmbedded, readManifests } from './manifest.js';
 
-/** The rules in the manifests of a YAML file. */
 export function readYaml(text: string): ManifestReading {
   const { roots, findings } = readDocuments({ text, toFile: (offset) => offset });
-  const read = readManifests(roots, readDocuments);
-  return { rules: read.rules, findings: [...findings(), ...read.findings] };
+  const reading = readManifests(roots, readDocuments);
+  return { rules: reading.rules, findings: [...findings(), ...reading.findings] };
 }
 
-/** The YAML documents of a text. `findings` is called last, because values report faults of aliases while they are read. */
-export function readDocuments(source: EmbeddedText): ReturnType<ReadInner> {
+/** The YAML documents of a text. `findings` must be called last, because faults of aliases are found while values are read. */
+export function readDocuments(source: EmbeddedText): ReturnType<ReadEmbedded> {
   const documents = [...parseAllDocuments(source.text, { prettyErrors: false, logLevel: 'silent' })];
-  const syntax = documents.flatMap(({ errors }) =>
+  const syntaxFindings = documents.flatMap(({ errors }) =>
     errors.map(({ message, code, pos: [at] }): PlacedFinding => {
       const text = code === 'RESOURCE_EXHAUSTION' ? 'nested too deeply' : message;
       return { code: 'manifest-syntax', message: text, at: source.toFile(at) };
     }),
   );
-  const read = documents.map((document) => ({ document, values: new YamlValues(document, source) }));
-  const roots = read.flatMap(({ document, values }) =>
+  const documentReadings = documents.map((document) => ({ document, values: new YamlValues(document, source) }));
+  const roots = documentReadings.flatMap(({ document, values }) =>
     document.contents === null ? [] : [values.readNode(document.contents)],
   );
-  return { roots, findings: () => [...syntax, ...read.flatMap(({ values }) => values.faults)] };
+  return { roots, findings: () => [...syntaxFindings, ...documentReadings.flatMap(({ values }) => values.faults)] };
 }
 
 /** The most expansions of aliases in a document, because each can multiply the others. Kubernetes' limit is far lower. */
 const MAX_EXPANSIONS = 100_000;
 
-/** The values of one YAML document. */
 class YamlValues {
   /** Faults of aliases, and faults found while values are read. */
   readonly faults: PlacedFinding[] = [];
-  private readonly targets = new Map<Alias, Node>();
+  private readonly aliasTargets = new Map<Alias, Node>();
   private expansions = 0;
 
   constructor(
@@ -60,14 +58,14 @@ class YamlValues {
           return;
         }
         const target = anchors.get(node.source);
-        if (target !== undefined) this.targets.set(node, target);
+        if (target !== undefined) this.aliasTargets.set(node, target);
         else this.addFault(`the alias *${node.source} has no anchor before it`, node);
       },
     });
   }
 
   readNode(node: unknown): ManifestNode {
-    if (isAlias(node)) return this.expand(node);
+    if (isAlias(node)) return this.expandAlias(node);
     if (isMap(node)) {
       return {
         kind: 'map',
@@ -85,14 +83,18 @@ class YamlValues {
     if (!isScalar(node)) return { kind: 'other', at: 0, value: null };
     const at = this.offsetOf(node);
     if (typeof node.value !== 'string') return { kind: 'other', at, value: node.value };
-    const style = STYLES[node.type ?? ''] ?? 'plain';
+    const style = STYLE_BY_TYPE[node.type ?? ''] ?? 'plain';
     const { source } = this;
-    const inner = embeddedText(node.value, source.text, firstCharacter(node, source.text), style);
-    return { kind: 'text', at, value: { text: inner.text, toFile: (offset) => source.toFile(inner.toFile(offset)) } };
+    const innerText = embeddedText(node.value, source.text, firstOffset(node, source.text), style);
+    return {
+      kind: 'text',
+      at,
+      value: { text: innerText.text, toFile: (offset) => source.toFile(innerText.toFile(offset)) },
+    };
   }
 
-  private expand(alias: Alias): ManifestNode {
-    const target = this.targets.get(alias);
+  private expandAlias(alias: Alias): ManifestNode {
+    const target = this.aliasTargets.get(alias);
     if (target !== undefined && this.expansions < MAX_EXPANSIONS) {
       this.expansions += 1;
       return this.readNode(target);
@@ -102,7 +104,7 @@ class YamlValues {
   }
 
   private offsetOf(node: Node): number {
-    return this.source.toFile(startOf(node));
+    return this.source.toFile(startOffset(node));
   }
 
   private addFault(message: string, node: Node): void {
@@ -110,18 +112,18 @@ class YamlValues {
   }
 }
 
-const STYLES: Readonly<Record<string, Style>> = {
+const STYLE_BY_TYPE: Readonly<Record<string, TextStyle>> = {
   [Scalar.QUOTE_DOUBLE]: 'escaped',
   [Scalar.QUOTE_SINGLE]: 'single-quoted',
 };
 
-function startOf(node: Node): number {
+function startOffset(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
 /** The offset of a text's first character: after its quote, or after the line with the block's `|` or `>`. */
-function firstCharacter(node: Scalar, file: string): number {
-  const at = startOf(node);
-  if (node.type === Scalar.BLOCK_LITERAL || node.type === Scalar.BLOCK_FOLDED) return file.indexOf('\n', at) + 1;
-  return node.type === Scalar.PLAIN ? at : at + 1;
+function firstOffset(node: Scalar, file: string): number {
+  const nodeStart = startOffset(node);
+  if (node.type === Scalar.BLOCK_LITERAL || node.type === Scalar.BLOCK_FOLDED) return file.indexOf('\n', nodeStart) + 1;
+  return node.type === Scalar.PLAIN ? nodeStart : nodeStart + 1;
 }

@@ -1,6 +1,6 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Redirect, useLocation } from 'wouter';
-import { queries, useStart } from './api/session.js';
+import { queryClient, useConsoleStart } from './api/session.js';
 import { Frame } from './frame.js';
 import { SignIn } from './pages/sign-in.js';
 import { useAddress } from './parts/address.js';
@@ -8,36 +8,36 @@ import { Failure } from './parts/notice.js';
 
 export function App() {
   return (
-    <QueryClientProvider client={queries}>
-      <Gate />
+    <QueryClientProvider client={queryClient}>
+      <SignInGate />
     </QueryClientProvider>
   );
 }
 
-/** Redirects people who are not signed in to the sign-in page, and from there back to the requested page. */
-function Gate() {
-  const start = useStart();
+/** Shows the sign-in page until an account is signed in, and then the requested page. */
+function SignInGate() {
+  const startQuery = useConsoleStart();
   const [path] = useLocation();
   const { search } = useAddress();
-  if (start.isError && start.data === undefined) {
+  if (startQuery.isError && startQuery.data === undefined) {
     return (
       <main className="stack">
         <h1>Grantline</h1>
-        <Failure problem={start.error} retry={() => void start.refetch()} />
+        <Failure problem={startQuery.error} retry={() => void startQuery.refetch()} />
       </main>
     );
   }
-  if (start.data === undefined) return null;
-  const { account, has_administrator: hasAdministrator } = start.data;
+  if (startQuery.data === undefined) return null;
+  const { account, has_administrator: hasAdministrator } = startQuery.data;
   if (account !== null) {
     return path === '/sign-in' ? <Redirect to={safeAddress(search.get('to'))} replace /> : <Frame />;
   }
-  if (path === '/sign-in') return <SignIn isFirst={!hasAdministrator} />;
-  // The browser's path, because the router decodes its own.
+  if (path === '/sign-in') return <SignIn isFirstStart={!hasAdministrator} />;
+  // Uses location.pathname, because the router's path is already decoded.
   return <Redirect to={`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`} replace />;
 }
 
-/** An address of this site, by the rule of the service: `//host`, `/\host` and `/<tab>/host` lead to another host. */
-function safeAddress(to: string | null): string {
-  return to !== null && /^\/([!-.0-[\]-~][!-~]*)?$/.test(to) ? to : '/';
+/** The address if it is on this site, otherwise `/`. Browsers read `//host`, `/\host` and `/<tab>/host` as other hosts. The service applies the same rule. */
+function safeAddress(address: string | null): string {
+  return address !== null && /^\/([!-.0-[\]-~][!-~]*)?$/.test(address) ? address : '/';
 }

@@ -3,22 +3,22 @@ import { Component, type ReactNode, useEffect } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { Problem, type Schemas } from './api/client.js';
 import { usePublishingStatus } from './api/publishing.js';
-import { signOut, useInterruption, useMe, useOwnSession } from './api/session.js';
+import { signOut, useInterruption, useOwnAccount, useSessionCheck } from './api/session.js';
 import { hrefOf, type Page, PAGES } from './pages.js';
 import { SessionEnded } from './pages/sign-in.js';
 import { Brand, Button, Icon } from './parts/controls.js';
-import { Moment, Shape } from './parts/display.js';
+import { Moment, PrincipalIcon } from './parts/display.js';
 import { Failure, Toast } from './parts/notice.js';
-import { AdministratorsOnlyPage, NotFoundPage } from './parts/page.js';
+import { ForbiddenPage, NotFoundPage } from './parts/page.js';
 
-/** Navigation beside the page. */
+/** The navigation, and the page beside it. */
 export function Frame() {
-  const me = useMe();
-  const isAdministrator = me.role === 'admin';
+  const account = useOwnAccount();
+  const isAdministrator = account.role === 'admin';
   const interruption = useInterruption();
   const [path] = useLocation();
-  useOwnSession(me.id);
-  useKeptFocus();
+  useSessionCheck(account.id);
+  useFocusRestoration();
   return (
     <>
       <a className="skip" href="#main">
@@ -40,7 +40,7 @@ export function Frame() {
             {PAGES.flatMap((page) =>
               Object.entries(page.routes).map(([path, Content]) => (
                 <Route key={path} path={path}>
-                  {page.isOpen === true || isAdministrator ? <Content /> : <AdministratorsOnlyPage page={page.name} />}
+                  {page.isForEverybody === true || isAdministrator ? <Content /> : <ForbiddenPage name={page.name} />}
                 </Route>
               )),
             )}
@@ -51,18 +51,18 @@ export function Frame() {
         </PageBoundary>
       </div>
       <Toast />
-      {interruption !== null && <SessionEnded by={interruption} />}
+      {interruption !== null && <SessionEnded reason={interruption} />}
     </>
   );
 }
 
 function Navigation() {
-  const me = useMe();
-  const leaving = useMutation({ mutationFn: signOut });
-  const isAdministrator = me.role === 'admin';
+  const account = useOwnAccount();
+  const signOutMutation = useMutation({ mutationFn: signOut });
+  const isAdministrator = account.role === 'admin';
   const pages = PAGES.filter(({ section }) => section === 'own' || isAdministrator);
   const status = usePublishingStatus(isAdministrator).data;
-  const isWaiting = (status?.waiting_for_approval ?? null) !== null;
+  const isChangeWaiting = (status?.waiting_for_approval ?? null) !== null;
   return (
     <nav className="nav" id="nav" aria-label="Main" popover="auto">
       <Link className="brand" href="/">
@@ -73,30 +73,30 @@ function Navigation() {
           {pages
             .filter((page) => page.section === section)
             .map((page) => (
-              <Entry key={page.name} page={page} isWaiting={isWaiting && page.name === 'Publications'} />
+              <NavigationEntry key={page.name} page={page} hasBadge={isChangeWaiting && page.name === 'Publications'} />
             ))}
         </ul>
       ))}
       <div className="nav__foot">
-        {isWaiting && (
+        {isChangeWaiting && (
           <span className="hidden" id="waits">
             1 change waits for approval
           </span>
         )}
-        {status !== undefined && <Live status={status} />}
+        {status !== undefined && <LiveVersion status={status} />}
         <a href="/api/docs">API</a>
         <div className="nav__me">
           <span className="principal">
-            <Shape of={{ type: 'user', name: me.username }} />
-            <span>{me.username}</span>
+            <PrincipalIcon principal={{ type: 'user', name: account.username }} />
+            <span>{account.username}</span>
           </span>
           <Button
             look="quiet small icon"
             icon="out"
             aria-label="Sign out"
             title="Sign out"
-            isOff={leaving.isPending}
-            onClick={() => leaving.mutate()}
+            isDisabled={signOutMutation.isPending}
+            onClick={() => signOutMutation.mutate()}
           />
         </div>
       </div>
@@ -104,8 +104,7 @@ function Navigation() {
   );
 }
 
-/** The live version. */
-function Live({ status: { published, live, next_run_at: nextRun } }: { status: Schemas['StatusResponse'] }) {
+function LiveVersion({ status: { published, live, next_run_at: nextRunAt } }: { status: Schemas['StatusResponse'] }) {
   if (published === null) return null;
   const isLive = live?.hash === published.hash;
   return (
@@ -114,16 +113,16 @@ function Live({ status: { published, live, next_run_at: nextRun } }: { status: S
       <b>
         Version {published.version} is {isLive ? 'live' : 'published'}
       </b>
-      {nextRun !== null && (
+      {nextRunAt !== null && (
         <small>
-          next run <Moment at={nextRun} />
+          next run <Moment time={nextRunAt} />
         </small>
       )}
     </p>
   );
 }
 
-function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
+function NavigationEntry({ page, hasBadge }: { page: Page; hasBadge: boolean }) {
   const [path] = useLocation();
   const href = hrefOf(page);
   const isCurrent = path === href || path.startsWith(`${href}/`);
@@ -132,12 +131,12 @@ function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
       <Link
         href={href}
         aria-current={isCurrent ? 'page' : undefined}
-        aria-describedby={isWaiting ? 'waits' : undefined}
+        aria-describedby={hasBadge ? 'waits' : undefined}
         onClick={() => document.getElementById('nav')?.hidePopover()}
       >
         <Icon name={page.icon} />
         {page.name}
-        {isWaiting && (
+        {hasBadge && (
           <span className="count" aria-hidden="true">
             1
           </span>
@@ -148,22 +147,18 @@ function Entry({ page, isWaiting }: { page: Page; isWaiting: boolean }) {
 }
 
 interface PageBoundaryProps {
-  /** Path of the page; another path clears the error. */
+  /** The path of the page. A new path clears the error. */
   path: string;
   children: ReactNode;
 }
 
-interface State {
-  error: Error | null;
-}
+const FAULT_TEXT = 'It did not arrive whole, or has a fault. Retry loads the console anew.';
 
-const TEXT = 'It did not arrive whole, or has a fault. Retry loads the console anew.';
+/** Shows an error in place of a page that failed, for example because its script could not be loaded. */
+class PageBoundary extends Component<PageBoundaryProps, { error: Error | null }> {
+  override state = { error: null as Error | null };
 
-/** Replaces a page that could not be shown, such as when its script did not arrive. */
-class PageBoundary extends Component<PageBoundaryProps, State> {
-  override state: State = { error: null };
-
-  static getDerivedStateFromError(error: Error): State {
+  static getDerivedStateFromError(error: Error) {
     return { error };
   }
 
@@ -177,64 +172,65 @@ class PageBoundary extends Component<PageBoundaryProps, State> {
     return (
       <main id="main" className="stack" tabIndex={-1}>
         <h1>This page could not be shown</h1>
-        <Failure problem={new Problem(0, error.message, TEXT, null, null, [])} retry={() => location.reload()} />
+        <Failure problem={new Problem(0, error.message, FAULT_TEXT, null, null, [])} retry={() => location.reload()} />
       </main>
     );
   }
 }
 
-const FOCUSABLE = 'a[href], button, input, select, textarea, [tabindex="0"]';
+const FOCUSABLE_SELECTOR = 'a[href], button, input, select, textarea, [tabindex="0"]';
 
-/** The element with the focus, and its index among the focusable elements of each ancestor, the nearest first. */
-interface Place {
+/** The element with the focus, and its index among the focusable elements of each ancestor, from the nearest ancestor up. */
+interface FocusPlace {
   element: Element;
-  within: readonly { ancestor: Element; index: number }[];
+  ancestors: readonly { ancestor: Element; index: number }[];
 }
 
 /**
- * Moves the focus when its element is removed from the page, such as a row with its button: to the element in its place, as near
- * as possible, or to the page. Browsers would start again at the top.
+ * Keeps the focus in its place when the focused element is removed, for example the button of a deleted row: focuses the element that
+ * is now at the same place, or else the page. Browsers would move the focus to the top of the page.
  */
-function useKeptFocus(): void {
+function useFocusRestoration(): void {
   useEffect(() => {
-    let last: Place | null = null;
-    const isLost = (): boolean => document.activeElement === null || document.activeElement === document.body;
-    const remember = ({ target }: FocusEvent): void => {
-      last = target instanceof Element ? placeOf(target) : null;
+    let lastPlace: FocusPlace | null = null;
+    const isFocusLost = (): boolean => document.activeElement === null || document.activeElement === document.body;
+    const rememberFocus = ({ target }: FocusEvent): void => {
+      lastPlace = target instanceof Element ? focusPlaceOf(target) : null;
     };
-    // A click beside all controls forgets the element. A removed one may lose the focus before its removal, hence the microtask.
-    const forget = (): void =>
+    // A click outside all controls clears `lastPlace`. The removal of the focused element does not.
+    const forgetFocus = (): void =>
       queueMicrotask(() => {
-        if (last?.element.isConnected === true && isLost()) last = null;
+        if (lastPlace?.element.isConnected === true && isFocusLost()) lastPlace = null;
       });
     const observer = new MutationObserver(() => {
-      if (last !== null && !last.element.isConnected && isLost()) successorOf(last)?.focus({ preventScroll: true });
+      if (lastPlace?.element.isConnected === false && isFocusLost())
+        successorOf(lastPlace)?.focus({ preventScroll: true });
     });
-    document.addEventListener('focusin', remember);
-    document.addEventListener('focusout', forget);
+    document.addEventListener('focusin', rememberFocus);
+    document.addEventListener('focusout', forgetFocus);
     observer.observe(document.body, { childList: true, subtree: true });
     return () => {
-      document.removeEventListener('focusin', remember);
-      document.removeEventListener('focusout', forget);
+      document.removeEventListener('focusin', rememberFocus);
+      document.removeEventListener('focusout', forgetFocus);
       observer.disconnect();
     };
   }, []);
 }
 
-function placeOf(element: Element): Place {
-  const within: { ancestor: Element; index: number }[] = [];
-  for (let at = element.parentElement; at !== null && at.id !== 'main'; at = at.parentElement)
-    within.push({ ancestor: at, index: [...at.querySelectorAll(FOCUSABLE)].indexOf(element) });
-  return { element, within };
+function focusPlaceOf(element: Element): FocusPlace {
+  const ancestors: { ancestor: Element; index: number }[] = [];
+  for (let parent = element.parentElement; parent !== null && parent.id !== 'main'; parent = parent.parentElement)
+    ancestors.push({ ancestor: parent, index: [...parent.querySelectorAll(FOCUSABLE_SELECTOR)].indexOf(element) });
+  return { element, ancestors };
 }
 
-function successorOf({ within }: Place): HTMLElement | null {
-  const main = document.getElementById('main');
-  for (const { ancestor, index } of within) {
-    if (main?.contains(ancestor) !== true) continue;
-    const there = ancestor.querySelectorAll<HTMLElement>(FOCUSABLE);
-    const successor = there[Math.min(Math.max(index, 0), there.length - 1)];
+function successorOf({ ancestors }: FocusPlace): HTMLElement | null {
+  const mainElement = document.getElementById('main');
+  for (const { ancestor, index } of ancestors) {
+    if (mainElement?.contains(ancestor) !== true) continue;
+    const candidates = ancestor.querySelectorAll<HTMLElement>(FOCUSABLE_SELECTOR);
+    const successor = candidates[Math.min(Math.max(index, 0), candidates.length - 1)];
     if (successor !== undefined) return successor;
   }
-  return main;
+  return mainElement;
 }

@@ -9,7 +9,7 @@ import { App } from './app.js';
 
 const root = document.getElementById('console');
 if (root !== null) {
-  // The page shows the error; the browser's log does not.
+  // PageBoundary shows the error, so it is not logged.
   createRoot(root, { onCaughtError: () => undefined }).render(
     <StrictMode>
       <App />

@@ -1,4 +1,3 @@
-/** The browser's clock. */
 export function now(): Date {
   return new Date();
 }

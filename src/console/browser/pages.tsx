@@ -1,45 +1,45 @@
 import { type ComponentType, createElement, lazy, Suspense } from 'react';
 
 export interface Page {
-  /** Its link in the navigation. */
+  /** The text of the page's link in the navigation. */
   name: string;
   icon: string;
   section: 'own' | 'access' | 'history';
-  /** Everybody may open it; the others are for administrators. */
-  isOpen?: true;
-  /** Components by address. The link of the page leads to the first one. */
+  /** Whether everybody may open the page; other pages are for administrators. */
+  isForEverybody?: true;
+  /** Components by address. The link in the navigation has the first address. */
   routes: Readonly<Record<string, ComponentType>>;
 }
 
-/** A page that is loaded when it is opened. The page before is gone while this one loads, and with it its timers. */
-function later(load: () => Promise<ComponentType>): ComponentType {
-  const Loaded = lazy(async () => ({ default: await load() }));
-  return () => <Suspense fallback={<main id="main" aria-busy="true" />}>{createElement(Loaded)}</Suspense>;
+/** A page whose script is loaded when the page is opened. Until then an empty page is shown, so that the previous page and its timers are removed. */
+function lazyPage(loadPage: () => Promise<ComponentType>): ComponentType {
+  const LoadedPage = lazy(async () => ({ default: await loadPage() }));
+  return () => <Suspense fallback={<main id="main" aria-busy="true" />}>{createElement(LoadedPage)}</Suspense>;
 }
 
-const Audit = later(async () => (await import('./pages/audit.js')).Audit);
-const Data = later(async () => (await import('./pages/data.js')).Data);
-const Engine = later(async () => (await import('./pages/engine.js')).Engine);
-const GrantDraft = later(async () => (await import('./pages/new-grant.js')).GrantDraft);
-const GroupPage = later(async () => (await import('./pages/group.js')).GroupPage);
-const Groups = later(async () => (await import('./pages/groups.js')).Groups);
-const GuaranteePage = later(async () => (await import('./pages/guarantee.js')).GuaranteePage);
-const Guarantees = later(async () => (await import('./pages/guarantees.js')).Guarantees);
-const Grants = later(async () => (await import('./pages/grants.js')).Grants);
-const MyAccess = later(async () => (await import('./pages/my-access.js')).MyAccess);
-const People = later(async () => (await import('./pages/people.js')).People);
-const Person = later(async () => (await import('./pages/person.js')).Person);
-const Policies = later(async () => (await import('./pages/policies.js')).Policies);
-const PolicyPage = later(async () => (await import('./pages/policy.js')).PolicyPage);
-const PublicationPage = later(async () => (await import('./pages/publication.js')).PublicationPage);
-const Publications = later(async () => (await import('./pages/publications.js')).Publications);
-const Sql = later(async () => (await import('./pages/sql.js')).Sql);
-const Why = later(async () => (await import('./pages/why.js')).Why);
+const Audit = lazyPage(async () => (await import('./pages/audit.js')).Audit);
+const Data = lazyPage(async () => (await import('./pages/data.js')).Data);
+const Engine = lazyPage(async () => (await import('./pages/engine.js')).Engine);
+const GrantDraft = lazyPage(async () => (await import('./pages/new-grant.js')).GrantDraft);
+const GroupPage = lazyPage(async () => (await import('./pages/group.js')).GroupPage);
+const Groups = lazyPage(async () => (await import('./pages/groups.js')).Groups);
+const GuaranteePage = lazyPage(async () => (await import('./pages/guarantee.js')).GuaranteePage);
+const Guarantees = lazyPage(async () => (await import('./pages/guarantees.js')).Guarantees);
+const Grants = lazyPage(async () => (await import('./pages/grants.js')).Grants);
+const MyAccess = lazyPage(async () => (await import('./pages/my-access.js')).MyAccess);
+const People = lazyPage(async () => (await import('./pages/people.js')).People);
+const Person = lazyPage(async () => (await import('./pages/person.js')).Person);
+const Policies = lazyPage(async () => (await import('./pages/policies.js')).Policies);
+const PolicyPage = lazyPage(async () => (await import('./pages/policy.js')).PolicyPage);
+const PublicationPage = lazyPage(async () => (await import('./pages/publication.js')).PublicationPage);
+const Publications = lazyPage(async () => (await import('./pages/publications.js')).Publications);
+const Sql = lazyPage(async () => (await import('./pages/sql.js')).Sql);
+const Why = lazyPage(async () => (await import('./pages/why.js')).Why);
 
 /** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
-  { name: 'My access', icon: 'me', section: 'own', isOpen: true, routes: { '/me': MyAccess } },
-  { name: 'SQL', icon: 'sql', section: 'own', isOpen: true, routes: { '/sql': Sql } },
+  { name: 'My access', icon: 'me', section: 'own', isForEverybody: true, routes: { '/me': MyAccess } },
+  { name: 'SQL', icon: 'sql', section: 'own', isForEverybody: true, routes: { '/sql': Sql } },
   {
     name: 'Data',
     icon: 'root',
@@ -66,7 +66,7 @@ export const PAGES: readonly Page[] = [
     section: 'access',
     routes: { '/guarantees': Guarantees, '/guarantees/:id': GuaranteePage },
   },
-  { name: 'Why', icon: 'info', section: 'access', isOpen: true, routes: { '/why': Why } },
+  { name: 'Why', icon: 'info', section: 'access', isForEverybody: true, routes: { '/why': Why } },
   { name: 'Engine', icon: 'gear', section: 'access', routes: { '/engine': Engine } },
   {
     name: 'Publications',
@@ -77,7 +77,6 @@ export const PAGES: readonly Page[] = [
   { name: 'Audit', icon: 'audit', section: 'history', routes: { '/audit': Audit } },
 ];
 
-/** Where the link of a page leads. */
 export function hrefOf({ routes }: Page): string {
   return Object.keys(routes)[0] ?? '/';
 }

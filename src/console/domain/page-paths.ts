@@ -1,4 +1,4 @@
-/** Every address that has a page. Everything else is 404, as without a console. */
+/** The addresses of the console's pages. Other addresses get 404. */
 export const PAGE_PATHS = [
   '/',
   '/sign-in',

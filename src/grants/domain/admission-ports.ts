@@ -1,53 +1,54 @@
+import type { AccessIndex } from '../../trino-rules/answers/access-index.js';
 import type { GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Node } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 
-/** An upper estimate of the growth of the rules by the rows written since a given time. */
+/** An upper estimate of how much the rules grow by grants, policies and memberships that were written since a given time. */
 export interface Growth {
-  /** Size of the rules on the granted nodes, with all principals of the grants. */
+  /** Estimated bytes of the rules that the written grants need. */
   bytes: number;
-  /** Whether a row, such as a grant above tables, a policy or a membership, can change rules on nodes that it does not name. */
+  /** Whether a written row (a membership, a policy or a grant above tables) can change rules on nodes that the row does not name. */
   isWide: boolean;
 }
 
 export interface Forecast {
-  /** False: the state being written could not be published. */
+  /** False: the state being written is too large to be published. */
   fits: boolean;
-  /** Why it does not fit, or how little capacity is left, and what to do. */
+  /** Says why the state does not fit or how little capacity is left, and what to do. */
   message: string;
 }
 
 /** Port: whether the state being written still fits the target. `acl-sync` implements it with compiler and target. */
 export abstract class SizeForecast {
   /**
-   * Called inside the writing transaction.
-   * @param read reads the snapshot that the transaction leaves; called only near the limit
-   * @returns null: there is enough capacity
+   * Must be called inside the writing transaction.
+   * @param read reads the state that the transaction has written; not called if an estimate suffices
+   * @returns null: the target has no limit, or enough capacity is left
    */
   abstract forecast(read: () => Promise<Snapshot>, growth: (since: Date) => Promise<Growth>): Promise<Forecast | null>;
 }
 
 export interface AdmissionVerdict {
-  /** Why a run would refuse the snapshot, guarantees aside; null: it would not, or the proof takes too long here and is left to the run. */
+  /** Why a publication run would refuse the snapshot, apart from guarantees. Null: there is no reason, or the proof took too long and was stopped. */
   refusal: string | null;
-  /** Verdicts on the guarantees of the snapshot; empty if they could not be judged in time. */
+  /** Verdicts on the guarantees of the snapshot. Empty if they could not be judged in time. */
   verdicts: GuaranteeVerdict[];
 }
 
 /** Port: whether the state being written can be compiled and proved. `acl-sync` implements it with compiler and proof. */
 export abstract class AdmissionProof {
   /**
-   * Called inside the writing transaction.
-   * @param snapshot the state that the transaction leaves, for the nodes that it touches
-   * @param former the state before, whose breaches are no witnesses; null: all are
+   * Must be called inside the writing transaction.
+   * @param snapshot the state that the transaction has written, for the nodes that it touches
+   * @param formerSnapshot the state before the write, whose breaches the verdicts do not list. Null: the verdicts list all breaches
    */
-  abstract judge(snapshot: Snapshot, former: Snapshot | null): Promise<AdmissionVerdict>;
-  /** Judges only the guarantees, without a time limit. If `verdicts` is empty, `refusal` has the reason. */
+  abstract judge(snapshot: Snapshot, formerSnapshot: Snapshot | null): Promise<AdmissionVerdict>;
+  /** Judges only the guarantees, without a time limit. If `verdicts` is empty, `refusal` says why. */
   abstract judgeGuarantees(snapshot: Snapshot): Promise<AdmissionVerdict>;
 }
 
-/** A node, or the column of a name in all tables below it. */
+/** A node or, if `column` is set, the columns of that name in all tables of the node. */
 export type EngineNode = Node & { column?: string };
 
 /**
@@ -55,7 +56,7 @@ export type EngineNode = Node & { column?: string };
  * seconds, with null when the engine does not answer.
  */
 export abstract class EngineNames {
-  /** For each node a sentence on the part that the engine does not know; null: the engine knows all of it, or does not answer. */
+  /** One sentence per node on the part that the engine does not know; null: the engine knows the whole node, or does not answer. */
   abstract unknownParts(nodes: readonly EngineNode[]): Promise<(string | null)[]>;
   /** A sentence on why the engine would refuse the row filter or the mask; null: it accepts the expression, or does not answer. */
   abstract expressionError(
@@ -65,14 +66,14 @@ export abstract class EngineNames {
   ): Promise<string | null>;
 }
 
-/** A published version, with an evaluator that answers as the engine does by it. */
+/** A published version, with an object that answers questions about the access that it gives. */
 export interface PublishedVersion {
   version: number;
-  engine: Evaluator;
+  /** Evaluates the version's rules. If OPA is the only target and the version has no rules, it evaluates the version's snapshot. */
+  engine: Evaluator | AccessIndex;
 }
 
 /** Port: the last published rules. `acl-sync` implements it with its history. */
 export abstract class PublishedRules {
-  /** Null: nothing is published yet. */
   abstract currentVersion(): Promise<PublishedVersion | null>;
 }

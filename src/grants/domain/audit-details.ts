@@ -1,7 +1,8 @@
+import { canonicalJson } from '../../kernel/json-reader.js';
 import type { AuditContext, AuditEntry, AuditEventName } from '../../audit/domain/audit-event.js';
 import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { guaranteeFields } from '../../trino-rules/model/guarantee-file.js';
-import { withNamed } from '../../trino-rules/model/node.js';
+import { mapPrincipal } from '../../trino-rules/model/node.js';
 import { type GroupMember, type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Grant, GrantOutcome, RevokeOutcome } from './grant.js';
@@ -9,12 +10,15 @@ import type { Group } from './group.js';
 import type { RecordedGuarantee } from './guarantee.js';
 import type { Policy, PolicyDraft } from './policy.js';
 
-/** The details of an audit event about a grant or policy, comparable with the details made from its row. */
+/** The details of an audit event about a grant or policy. They can be compared with details made from the current row. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-type GrantTerms = Omit<SnapshotGrant, 'id' | 'revokedAt'>;
-
-export function grantDetails({ principal, resource, privileges, expiresAt }: GrantTerms): AuditDetails {
+export function grantDetails({
+  principal,
+  resource,
+  privileges,
+  expiresAt,
+}: Omit<SnapshotGrant, 'id' | 'revokedAt'>): AuditDetails {
   return {
     principal: principalText(principal),
     resource: resourceDetails(resource),
@@ -25,7 +29,7 @@ export function grantDetails({ principal, resource, privileges, expiresAt }: Gra
 
 /** A node with ids instead of names of users and groups, because names change. */
 function resourceDetails(resource: SnapshotPolicy['resource']): AuditDetails {
-  return withNamed(resource, principalText);
+  return mapPrincipal(resource, principalText);
 }
 
 interface PolicyTerms extends Omit<PolicyDraft, 'resource'> {
@@ -52,60 +56,61 @@ export function policyDetails({
   };
 }
 
-export function grantedEvents(outcomes: readonly GrantOutcome[], by: AuditContext): AuditEntry[] {
-  return outcomes.filter(({ created }) => created).map(({ grant }) => grantEvent('grant_created', grant, by));
+export function creationEvents(outcomes: readonly GrantOutcome[], context: AuditContext): AuditEntry[] {
+  return outcomes.filter(({ isNew }) => isNew).map(({ grant }) => grantEvent('grant_created', grant, context));
 }
 
-export function revokedEvents(outcomes: readonly (RevokeOutcome | null)[], by: AuditContext): AuditEntry[] {
+export function revocationEvents(outcomes: readonly (RevokeOutcome | null)[], context: AuditContext): AuditEntry[] {
   return outcomes.flatMap((outcome) =>
-    outcome?.revoked === true ? [grantEvent('grant_revoked', outcome.grant, by)] : [],
+    outcome?.isNewlyRevoked === true ? [grantEvent('grant_revoked', outcome.grant, context)] : [],
   );
 }
 
-function grantEvent(event: 'grant_created' | 'grant_revoked', grant: Grant, by: AuditContext): AuditEntry {
-  return { event, ...by, subject: { type: 'grant', id: String(grant.id), name: null }, details: grantDetails(grant) };
+function grantEvent(event: 'grant_created' | 'grant_revoked', grant: Grant, context: AuditContext): AuditEntry {
+  const subject = { type: 'grant' as const, id: String(grant.id), name: null };
+  return { event, ...context, subject, details: grantDetails(grant) };
 }
 
 export function policyEvent(
   event: 'policy_created' | 'policy_changed' | 'policy_deleted',
   { id, rule, principal, except }: Policy,
-  by: AuditContext,
+  context: AuditContext,
 ): AuditEntry {
   const details = policyDetails({ ...rule, principal, except });
-  return { event, ...by, subject: { type: 'policy', id: String(id), name: null }, details };
+  return { event, ...context, subject: { type: 'policy', id: String(id), name: null }, details };
 }
 
-/** @param before and `after`: null where there is none */
+/** The event of a guarantee that was created (`oldGuarantee` is null), changed, or deleted (`newGuarantee` is null). */
 export function guaranteeEvent(
-  before: RecordedGuarantee | null,
-  after: RecordedGuarantee | null,
-  by: AuditContext,
+  oldGuarantee: RecordedGuarantee | null,
+  newGuarantee: RecordedGuarantee | null,
+  context: AuditContext,
 ): AuditEntry {
-  const event = before === null ? 'guarantee_created' : after === null ? 'guarantee_deleted' : 'guarantee_changed';
-  const { id = 0, name = '' } = (after ?? before)?.guarantee ?? {};
-  const text = (recorded: RecordedGuarantee): AuditDetails => ({
-    ...guaranteeFields(recorded.guarantee, (named) => named),
-    description: recorded.description,
-  });
-  const details = { ...(before && { before: text(before) }), ...(after && { after: text(after) }) };
-  return { event, ...by, subject: { type: 'guarantee', id: String(id), name }, details };
+  const event = oldGuarantee ? (newGuarantee ? 'guarantee_changed' : 'guarantee_deleted') : 'guarantee_created';
+  const { id = 0, name = '' } = (newGuarantee ?? oldGuarantee)?.guarantee ?? {};
+  const detailsOf = (field: 'before' | 'after', guarantee: RecordedGuarantee | null): AuditDetails | null =>
+    guarantee && {
+      [field]: { ...guaranteeFields(guarantee.guarantee, (each) => each), description: guarantee.description },
+    };
+  const details = { ...detailsOf('before', oldGuarantee), ...detailsOf('after', newGuarantee) };
+  return { event, ...context, subject: { type: 'guarantee', id: String(id), name }, details };
 }
 
-/** The event for a guarantee that a verdict found broken, or that holds again. */
-export function verdictEvent(verdict: GuaranteeVerdict, by: AuditContext): AuditEntry {
+/** The event of a guarantee that has become broken, or holds again. */
+export function verdictEvent(verdict: GuaranteeVerdict, context: AuditContext): AuditEntry {
   const { id, name, isBroken, brokenBy } = verdict;
   const details = isBroken ? { message: brokenText(verdict), broken_by: brokenBy } : {};
   const subject = { type: 'guarantee' as const, id: String(id), name };
-  return { event: isBroken ? 'guarantee_broken' : 'guarantee_holds_again', ...by, subject, details };
+  return { event: isBroken ? 'guarantee_broken' : 'guarantee_holds_again', ...context, subject, details };
 }
 
 export function groupEvent(
   event: Extract<AuditEventName, `group_${string}` | `member_${string}`>,
   { id, name }: Pick<Group, 'id' | 'name'>,
-  by: AuditContext,
+  context: AuditContext,
   details: AuditDetails,
 ): AuditEntry {
-  return { event, ...by, subject: { type: 'group', id: String(id), name }, details };
+  return { event, ...context, subject: { type: 'group', id: String(id), name }, details };
 }
 
 /** Details of an event about a member that joins or leaves a group. */
@@ -113,16 +118,7 @@ export function memberDetails(member: GroupMember): AuditDetails {
   return member.type === 'user' ? { user_id: member.id } : { engine: member.name };
 }
 
-/** Canonical JSON: equal details give equal texts, because jsonb does not keep the order of keys. */
-export function detailsText(details: unknown): string {
-  return JSON.stringify(details, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
-}
-
-/** Whether two details are equal. The first comparison is the fast path: nearly all are equal, with the same order of keys. */
-export function sameDetails(a: AuditDetails, b: AuditDetails): boolean {
-  return JSON.stringify(a) === JSON.stringify(b) || detailsText(a) === detailsText(b);
+/** Whether two details are equal. The first comparison is faster and nearly always enough, because equal details mostly have the same order of keys. */
+export function equalDetails(a: AuditDetails, b: AuditDetails): boolean {
+  return JSON.stringify(a) === JSON.stringify(b) || canonicalJson(a) === canonicalJson(b);
 }

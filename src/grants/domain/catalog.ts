@@ -1,15 +1,15 @@
 import { compareNames, LEVELS, type Level, type Node, namesOf } from '../../trino-rules/model/node.js';
 
-/** Children of everything, of a catalog or of a schema, ordered by name. */
+/** A request for one page of the children of `parent` (everything, a catalog or a schema), ordered by name. */
 export interface ChildrenRequest {
-  under: Node;
+  parent: Node;
   /** A part of the name; empty: any name. */
-  q: string;
+  namePart: string;
   after: string | null;
   limit: number;
 }
 
-/** A child, with the number of grants and of policies on it or on something in it. */
+/** A child node that is named in grants or policies, with the numbers of grants and policies on it and below it. */
 export interface NamedChild {
   name: string;
   grants: number;
@@ -17,38 +17,37 @@ export interface NamedChild {
 }
 
 export interface EngineListing {
-  /** The names of the page, and the next one where there are more. */
+  /** The names of the page, plus the next name if there is a next page. */
   names: readonly string[];
-  /** Number of names on all pages. */
   total: number;
-  /** Whether a name that is not listed does not exist in the engine; false: the engine may hide it. */
-  isJudge: (name: string) => boolean;
+  /** Whether a name that is not listed surely does not exist in the engine. False if the engine may only hide it from the caller. */
+  provesAbsence: (name: string) => boolean;
 }
 
-/** `none`: no engine is asked. `closed`: the engine shows nothing of this node to the caller. `unavailable`: it does not answer. */
+/** `none`: no engine is configured. `closed`: the engine shows nothing of this node to the caller. `unavailable`: it does not answer. */
 export type NoListing = 'none' | 'closed' | 'unavailable';
 
 export interface Child extends NamedChild {
   level: Level;
-  inEngine: boolean | null;
+  isInEngine: boolean | null;
 }
 
 export interface Children {
-  /** One more than the page holds, where there is a next page. */
+  /** The children of the page, plus one if there is a next page. */
   items: Child[];
-  /** Number of children that the engine lists on all pages; null: no listing. */
+  /** Number of children that the engine lists on all pages; null if the engine gave no listing. */
   total: number | null;
   engine: NoListing | 'listed';
 }
 
-/** Asks for tables of any schema of a catalog by a part of their name. */
+/** A request for the tables of a catalog, in any schema, that have `namePart` in their name. */
 export interface TablesRequest {
   catalog: string;
-  q: string;
+  namePart: string;
   limit: number;
 }
 
-/** The first tables that the engine lists, and how many there are. */
+/** The first matching tables in the engine. `total` counts all matching tables. */
 export interface EngineTables {
   tables: readonly { schema: string; name: string }[];
   total: number;
@@ -59,7 +58,7 @@ export interface NamedTable extends NamedChild {
 }
 
 export interface FoundTables {
-  items: (NamedTable & { inEngine: boolean | null })[];
+  items: (NamedTable & { isInEngine: boolean | null })[];
   total: number | null;
   engine: Children['engine'];
 }
@@ -76,61 +75,62 @@ export abstract class EngineCatalog {
   abstract tables(request: TablesRequest, signal: AbortSignal): Promise<EngineTables | NoListing>;
 }
 
-/** The level of a node's children; null for a table, which has none. */
-export function levelBelow(under: Node): Level | null {
-  return LEVELS[namesOf(under).length] ?? null;
+/** The level of a node's children; null for a table, which has no children. */
+export function childLevel(parent: Node): Level | null {
+  return LEVELS[namesOf(parent).length] ?? null;
 }
 
-/** The children of a page that the nodes of these grants name. */
-export function namedChildren(grants: readonly Node[], { under, q, after, limit }: ChildrenRequest): NamedChild[] {
-  const path = namesOf(under);
+/** The children of `request.parent` that are named in grants, for one page. `grants` has the node of each grant. */
+export function namedChildren(grants: readonly Node[], request: ChildrenRequest): NamedChild[] {
+  const { parent, namePart, after, limit } = request;
+  const path = namesOf(parent);
   const counts = new Map<string, number>();
   for (const node of grants) {
     const names = namesOf(node);
     const child = names[path.length];
-    if (child === undefined || !path.every((name, at) => names[at] === name)) continue;
-    if (child.includes(q) && (after === null || compareNames(child, after) > 0))
+    if (child === undefined || !path.every((name, position) => names[position] === name)) continue;
+    if (child.includes(namePart) && (after === null || compareNames(child, after) > 0))
       counts.set(child, (counts.get(child) ?? 0) + 1);
   }
-  const named = Array.from(counts, ([name, count]) => ({ name, grants: count, policies: 0 }));
-  return named.sort((a, b) => compareNames(a.name, b.name)).slice(0, limit + 1);
+  const grantedChildren = Array.from(counts, ([name, count]) => ({ name, grants: count, policies: 0 }));
+  return grantedChildren.sort((a, b) => compareNames(a.name, b.name)).slice(0, limit + 1);
 }
 
-/** Merges named children with those that the engine lists. Both begin after the same name and hold one more than the page. */
+/** Merges the children that grants or policies name with those that the engine lists. */
 export function mergeChildren(
-  { under, limit }: ChildrenRequest,
-  named: readonly NamedChild[],
-  listing: EngineListing | NoListing,
+  { parent, limit }: ChildrenRequest,
+  namedEntries: readonly NamedChild[],
+  answer: EngineListing | NoListing,
 ): Children {
-  const level = levelBelow(under);
+  const level = childLevel(parent);
   if (level === null) return { items: [], total: null, engine: 'none' };
-  const listed = typeof listing === 'string' ? null : listing;
-  const byName = new Map(listed?.names.map((name) => [name, { name, grants: 0, policies: 0 }]));
-  const inEngine = new Set(byName.keys());
-  for (const child of named) byName.set(child.name, child);
-  const absent = (name: string): false | null => (listed?.isJudge(name) === true ? false : null);
-  const items = [...byName.values()]
+  const listing = typeof answer === 'string' ? null : answer;
+  const childrenByName = new Map(listing?.names.map((name) => [name, { name, grants: 0, policies: 0 }]));
+  const engineNames = new Set(childrenByName.keys());
+  for (const child of namedEntries) childrenByName.set(child.name, child);
+  const falseIfProvedAbsent = (name: string): false | null => (listing?.provesAbsence(name) === true ? false : null);
+  const items = [...childrenByName.values()]
     .sort((a, b) => compareNames(a.name, b.name))
     .slice(0, limit + 1)
-    .map((child) => ({ ...child, level, inEngine: inEngine.has(child.name) || absent(child.name) }));
-  return { items, total: listed?.total ?? null, engine: typeof listing === 'string' ? listing : 'listed' };
+    .map((child) => ({ ...child, level, isInEngine: engineNames.has(child.name) || falseIfProvedAbsent(child.name) }));
+  return { items, total: listing?.total ?? null, engine: typeof answer === 'string' ? answer : 'listed' };
 }
 
-/** Merges named tables with those that the engine lists. An unlisted table is reported as missing only if the engine listed all. */
+/** Merges the tables named in grants or policies with those that the engine lists. A table counts as missing only if the engine listed all tables. */
 export function mergeTables(
   { limit }: TablesRequest,
-  named: readonly NamedTable[],
-  listing: EngineTables | NoListing,
+  namedEntries: readonly NamedTable[],
+  answer: EngineTables | NoListing,
 ): FoundTables {
-  const listed = typeof listing === 'string' ? null : listing;
+  const listing = typeof answer === 'string' ? null : answer;
   const keyOf = ({ schema, name }: { schema: string; name: string }): string => `${schema}\0${name}`;
-  const inEngine = new Set(listed?.tables.map(keyOf));
-  const all = new Map(listed?.tables.map((table) => [keyOf(table), { ...table, grants: 0, policies: 0 }]));
-  for (const table of named) all.set(keyOf(table), table);
-  const absent = listed !== null && listed.total <= listed.tables.length ? false : null;
-  const items = [...all]
+  const engineNames = new Set(listing?.tables.map(keyOf));
+  const tablesByKey = new Map(listing?.tables.map((table) => [keyOf(table), { ...table, grants: 0, policies: 0 }]));
+  for (const table of namedEntries) tablesByKey.set(keyOf(table), table);
+  const unlistedInEngine = listing !== null && listing.total <= listing.tables.length ? false : null;
+  const items = [...tablesByKey]
     .sort(([a], [b]) => compareNames(a, b))
     .slice(0, limit)
-    .map(([key, table]) => ({ ...table, inEngine: inEngine.has(key) || absent }));
-  return { items, total: listed?.total ?? null, engine: typeof listing === 'string' ? listing : 'listed' };
+    .map(([key, table]) => ({ ...table, isInEngine: engineNames.has(key) || unlistedInEngine }));
+  return { items, total: listing?.total ?? null, engine: typeof answer === 'string' ? answer : 'listed' };
 }

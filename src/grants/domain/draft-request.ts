@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { FieldError } from '../../kernel/errors.js';
 import type { Draft, Membership } from '../../trino-rules/answers/draft.js';
 import { type MaskConflict, MaskConflicts } from '../../trino-rules/model/mask-conflicts.js';
-import { compareNames, kindOf, namedBy, namesOf } from '../../trino-rules/model/node.js';
+import { compareNames, kindOf, principalIn, namesOf } from '../../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../../trino-rules/model/principal.js';
 import { Principals } from '../../trino-rules/model/principals.js';
 import type { Snapshot, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
@@ -10,8 +10,11 @@ import type { Growth } from './admission-ports.js';
 import type { NewGrant } from './grant.js';
 import type { NewPolicy } from './policy.js';
 
-/** Changes to preview: ids of rows, and `id: null` for a new policy. */
-export interface DraftRequest extends Pick<Draft, 'revoked' | 'deleted' | 'joined' | 'left'> {
+/** Changes to preview. Existing rows are given by id; a policy with `id: null` is new. */
+export interface DraftRequest extends Pick<
+  Draft,
+  'revokedGrantIds' | 'deletedPolicyIds' | 'addedMembers' | 'removedMembers'
+> {
   grants: readonly NewGrant[];
   policies: readonly { id: number | null; policy: NewPolicy }[];
 }
@@ -21,10 +24,17 @@ export interface DraftCheck {
   message: string;
 }
 
-/** A draft whose new rows have negative ids, below those of all recorded rows. */
-export function draftOfRequest({ grants, revoked, policies, deleted, joined, left }: DraftRequest): Draft {
+/** Makes a draft of a request. New rows get negative ids, which no recorded row has. */
+export function draftOfRequest({
+  grants,
+  revokedGrantIds,
+  policies,
+  deletedPolicyIds,
+  addedMembers,
+  removedMembers,
+}: DraftRequest): Draft {
   return {
-    ...{ revoked, deleted, joined, left },
+    ...{ revokedGrantIds, deletedPolicyIds, addedMembers, removedMembers },
     grants: grants.map(({ principal, resource, privileges, expiresAt }, i) => ({
       id: -1 - i,
       ...{ principal, resource, privileges, expiresAt, revokedAt: null },
@@ -37,107 +47,114 @@ export function draftOfRequest({ grants, revoked, policies, deleted, joined, lef
   };
 }
 
-/** The same estimate for a draft as `SnapshotStore.growth` makes for written rows. */
-export function growthOf(snapshot: Snapshot, { grants, policies, joined }: Draft): Growth {
+/** Estimates by how much a draft makes the rules grow, as `SnapshotStore.growthSince` does for written rows. */
+export function growthOf(snapshot: Snapshot, { grants, policies, addedMembers }: Draft): Growth {
   const principals = new Principals(snapshot);
-  const bytesOf = (named: PolicyPrincipal | undefined): number =>
-    named === undefined
+  const bytesOf = (principal: PolicyPrincipal | undefined): number =>
+    principal === undefined
       ? 0
-      : getOrInsert(known, principalText(named), () => {
-          const names = [...principals.members(named).values()].map(({ name }) => name);
+      : getOrInsert(bytesByPrincipal, principalText(principal), () => {
+          const names = [...principals.members(principal).values()].map(({ name }) => name);
           return names.reduce((sum, name) => sum + Buffer.byteLength(name) + 1, 0);
         });
-  const known = new Map<string, number>();
-  const bytes = grants.map(
+  const bytesByPrincipal = new Map<string, number>();
+  const grantBytes = grants.map(
     ({ principal, resource }) =>
-      400 + 4 * Buffer.byteLength(namesOf(resource).join('')) + 8 * (bytesOf(principal) + bytesOf(namedBy(resource))),
+      400 +
+      4 * Buffer.byteLength(namesOf(resource).join('')) +
+      8 * (bytesOf(principal) + bytesOf(principalIn(resource))),
   );
   return {
-    bytes: bytes.reduce((sum, each) => sum + each, 0),
-    isWide: policies.length > 0 || joined.length > 0 || grants.some(({ resource }) => kindOf(resource) !== 'table'),
+    bytes: grantBytes.reduce((sum, each) => sum + each, 0),
+    isWide:
+      policies.length > 0 || addedMembers.length > 0 || grants.some(({ resource }) => kindOf(resource) !== 'table'),
   };
 }
 
-/** The data catalogs that a grant, a policy or a setting names. */
+/** The data catalogs that are named in grants, policies or settings. */
 export function knownCatalogs({ grants, policies, settings }: Snapshot): string[] {
-  const named = [...grants, ...policies].flatMap(({ resource }) => resource.catalog ?? []);
-  const all = new Set([...named, ...settings.readableCatalogs, ...settings.writableCatalogs]);
-  return [...all].filter((name) => name !== 'system' && name !== settings.metadataCatalog).sort(compareNames);
+  const namedCatalogs = [...grants, ...policies].flatMap(({ resource }) => resource.catalog ?? []);
+  const allCatalogs = new Set([...namedCatalogs, ...settings.readableCatalogs, ...settings.writableCatalogs]);
+  return [...allCatalogs].filter((name) => name !== 'system' && name !== settings.metadataCatalog).sort(compareNames);
 }
 
-/** For each written policy its new mask conflict, or null. */
+/** Yields for each written policy the mask conflict that it causes, or null. */
 export function* maskChecks(
-  before: Snapshot,
-  after: Snapshot,
-  written: readonly SnapshotPolicy[],
+  snapshot: Snapshot,
+  draftSnapshot: Snapshot,
+  writtenPolicies: readonly SnapshotPolicy[],
 ): Generator<DraftCheck | null> {
-  const conflicts = new MaskConflicts(after);
-  const former = new Map(before.policies.map((policy) => [policy.id, policy]));
-  for (const { id } of written) {
-    const conflict = conflicts.conflictOf(id, former.get(id));
+  const conflicts = new MaskConflicts(draftSnapshot);
+  const formerPolicies = new Map(snapshot.policies.map((policy) => [policy.id, policy]));
+  for (const { id } of writtenPolicies) {
+    const conflict = conflicts.conflictOf(id, formerPolicies.get(id));
     yield conflict && maskCheck(conflict);
   }
 }
 
-function maskCheck({ with: id, principal }: MaskConflict): DraftCheck {
-  const other = id < 0 ? 'another new policy' : `policy ${id}`;
-  return { code: 'mask_conflict', message: `${other} masks the same column at the same distance for ${principal}` };
+function maskCheck({ otherPolicyId: id, principal }: MaskConflict): DraftCheck {
+  const policy = id < 0 ? 'another new policy' : `policy ${id}`;
+  const message = `${policy} masks the same column at the same distance for ${principal}`;
+  return { code: 'mask_conflict', message };
 }
 
-/** Errors of rows that do not exist, and of rows that two parts of the draft change, because the result would depend on their order. */
-export function rowErrors(before: Snapshot, { revoked, policies, deleted, joined, left }: DraftRequest): FieldError[] {
-  const put = policies.map(({ id }) => id);
-  return [
-    ...repeatedPolicies(before, put, deleted),
-    ...repeatedMembers(joined, left),
-    ...missing('revoke.*', revoked, before.grants, 'live grant'),
-    ...missing('policies.put.*.id', put, before.policies, 'policy'),
-    ...missing('policies.delete.*', deleted, before.policies, 'policy'),
-    ...missingMembers(before, joined, 'add'),
-    ...missingMembers(before, left, 'remove'),
-  ];
-}
-
-function repeatedPolicies(
-  { policies }: Snapshot,
-  put: readonly (number | null)[],
-  deleted: readonly number[],
+/** Errors for ids without a row, and for rows that the draft changes twice. */
+export function rowErrors(
+  snapshot: Snapshot,
+  { revokedGrantIds, policies, deletedPolicyIds, addedMembers, removedMembers }: DraftRequest,
 ): FieldError[] {
-  const places = new Map(put.map((id, i) => [id, i]));
-  const replaced = new Set<number | null>(policies.flatMap(({ id }) => (places.has(id) ? [id] : [])));
-  const fields = [
-    ...put.flatMap((id, i) => (replaced.has(id) && places.get(id) !== i ? [`policies.put.${i}.id`] : [])),
-    ...deleted.flatMap((id, i) => (replaced.has(id) ? [`policies.delete.${i}`] : [])),
+  const policyIds = policies.map(({ id }) => id);
+  return [
+    ...policyConflicts(snapshot, policyIds, deletedPolicyIds),
+    ...memberConflicts(addedMembers, removedMembers),
+    ...missingRowErrors('revoke.*', revokedGrantIds, snapshot.grants, 'live grant'),
+    ...missingRowErrors('policies.put.*.id', policyIds, snapshot.policies, 'policy'),
+    ...missingRowErrors('policies.delete.*', deletedPolicyIds, snapshot.policies, 'policy'),
+    ...missingMemberErrors(snapshot, addedMembers, 'add'),
+    ...missingMemberErrors(snapshot, removedMembers, 'remove'),
   ];
-  return fields.map((field) => ({ field, message: 'names a policy that another part replaces' }));
 }
 
-function repeatedMembers(joined: readonly Membership[], left: readonly Membership[]): FieldError[] {
+function policyConflicts(
+  { policies }: Snapshot,
+  policyIds: readonly (number | null)[],
+  deletedPolicyIds: readonly number[],
+): FieldError[] {
+  const lastIndexById = new Map(policyIds.map((id, i) => [id, i]));
+  const putIds = new Set<number | null>(policies.flatMap(({ id }) => (lastIndexById.has(id) ? [id] : [])));
+  const fieldPaths = [
+    ...policyIds.flatMap((id, i) => (putIds.has(id) && lastIndexById.get(id) !== i ? [`policies.put.${i}.id`] : [])),
+    ...deletedPolicyIds.flatMap((id, i) => (putIds.has(id) ? [`policies.delete.${i}`] : [])),
+  ];
+  return fieldPaths.map((field) => ({ field, message: 'names a policy that another part replaces' }));
+}
+
+function memberConflicts(addedMembers: readonly Membership[], removedMembers: readonly Membership[]): FieldError[] {
   const keyOf = ({ group, member }: Membership): string => `${group} ${principalText(member)}`;
-  const added = new Set(joined.map(keyOf));
-  return left.flatMap((membership, i) =>
-    added.has(keyOf(membership)) ? [{ field: `members.remove.${i}`, message: 'is added by another part' }] : [],
+  const addedKeys = new Set(addedMembers.map(keyOf));
+  return removedMembers.flatMap((membership, i) =>
+    addedKeys.has(keyOf(membership)) ? [{ field: `members.remove.${i}`, message: 'is added by another part' }] : [],
   );
 }
 
-function missingMembers({ groups, users }: Snapshot, members: readonly Membership[], part: string): FieldError[] {
+function missingMemberErrors({ groups, users }: Snapshot, members: readonly Membership[], field: string): FieldError[] {
   const groupIds = members.map(({ group }) => group);
   const userIds = members.map(({ member }) => (member.type === 'user' ? member.id : null));
   return [
-    ...missing(`members.${part}.*.group_id`, groupIds, groups, 'group'),
-    ...missing(`members.${part}.*.user_id`, userIds, users, 'user'),
+    ...missingRowErrors(`members.${field}.*.group_id`, groupIds, groups, 'group'),
+    ...missingRowErrors(`members.${field}.*.user_id`, userIds, users, 'user'),
   ];
 }
 
 /** @param field path of the field, with an asterisk for the index in the list */
-function missing(
+function missingRowErrors(
   field: string,
-  ids: readonly (number | null)[],
+  namedIds: readonly (number | null)[],
   rows: readonly { id: number }[],
-  what: string,
+  noun: string,
 ): FieldError[] {
-  const known = new Set<number | null>(rows.map(({ id }) => id));
-  return ids.flatMap((id, i) =>
-    id === null || known.has(id) ? [] : [{ field: field.replace('*', String(i)), message: `there is no such ${what}` }],
+  const idSet = new Set<number | null>(rows.map(({ id }) => id));
+  return namedIds.flatMap((id, i) =>
+    id === null || idSet.has(id) ? [] : [{ field: field.replace('*', String(i)), message: `there is no such ${noun}` }],
   );
 }

@@ -6,25 +6,25 @@ import type { Way } from '../../trino-rules/answers/ways.js';
 import type { Node } from '../../trino-rules/model/node.js';
 
 /** An explanation, with the engine's answer by the published rules. */
-export interface Explained extends Explanation {
+export interface FullExplanation extends Explanation {
   ways: Way[];
   smallestChange: Change[] | null;
-  /** Null: nothing is published yet, or the question is about a group, which the engine does not know. */
+  /** The decision by the published rules. Null: nothing is published yet, or the question is about a group, which the engine does not know. */
   published: (RuleTrace & { version: number; isSame: boolean; text: string | null }) | null;
-  /** Resolves the names of principals in the steps of the smallest change. */
+  /** The index that gives the names of principals in `smallestChange`. */
   index: AccessIndex;
 }
 
 /**
  * An explanation with the field names of the API and the command line.
- * @param aboutOneself leaves out the text of the rule, which names other users, and groups that the user is not in
+ * @param isAboutOneself true if users ask about themselves: leaves out groups in which they are not, and the deciding rule's text, which names others
  */
-export function explanationForm(explained: Explained, aboutOneself: boolean) {
-  const shown = explained.ways.filter(({ endsAt }) => !aboutOneself || endsAt?.kind !== 'not_a_member');
-  const { allowed, grants, policies, smallestChange, published, index } = explained;
+export function explanationForm(explanation: FullExplanation, isAboutOneself: boolean) {
+  const shownWays = explanation.ways.filter(({ endsAt }) => !isAboutOneself || endsAt?.kind !== 'not_a_member');
+  const { allowed, grants, policies, smallestChange, published, index } = explanation;
   return {
     allowed,
-    rule: published?.rule ? { ...published.rule, text: aboutOneself ? null : published.text } : null,
+    rule: published?.rule ? { ...published.rule, text: isAboutOneself ? null : published.text } : null,
     considered: published?.considered ?? [],
     grants: grants.map(({ id }) => id),
     policies: policies.map(({ id }) => id),
@@ -33,22 +33,22 @@ export function explanationForm(explained: Explained, aboutOneself: boolean) {
       kind,
       resource: namedResource(resource, index),
     })),
-    ways: shown.slice(0, WAYS_MOST).map((way) => wayForm(way, index)),
-    ways_in_all: shown.length,
+    ways: shownWays.slice(0, MAX_WAYS).map((way) => wayForm(way, index)),
+    ways_in_all: shownWays.length,
     smallest_change: smallestChange && { steps: smallestChange.map((change) => stepForm(change, index)) },
     published: published && { version: published.version, allowed: published.allowed, is_same: published.isSame },
   };
 }
 
 /** The most ways in an answer: there can be thousands of groups through which a person could have access. */
-const WAYS_MOST = 100;
+const MAX_WAYS = 100;
 
 function wayForm({ group, isForEveryone, grant, node, endsAt }: Way, { principals }: AccessIndex) {
   return {
     group,
     is_for_everyone: isForEveryone,
     grant_id: grant,
-    node: principals.namedNode(node),
+    node: principals.nodeWithName(node),
     ends_at: endsAt && {
       kind: endsAt.kind,
       ...(endsAt.kind === 'expired' && { expired_at: endsAt.at.toISOString() }),
@@ -65,18 +65,18 @@ function stepForm(change: Change, index: AccessIndex) {
     case 'hidden_column':
       return {
         ...change,
-        principal: principals.named(change.principal),
+        principal: principals.principalWithName(change.principal),
         resource: namedResource(change.resource, index),
       };
     case 'revoke':
       return { kind: change.kind, grant_id: change.grant };
     case 'except':
-      return { kind: change.kind, policy_id: change.policy, principal: principals.named(change.principal) };
+      return { kind: change.kind, policy_id: change.policy, principal: principals.principalWithName(change.principal) };
     case 'activate':
-      return { kind: change.kind, principal: principals.named({ type: 'user', id: change.user }) };
+      return { kind: change.kind, principal: principals.principalWithName({ type: 'user', id: change.user }) };
   }
 }
 
 function namedResource(resource: Node & { column?: string }, { principals }: AccessIndex) {
-  return { ...principals.namedNode(resource), ...(resource.column !== undefined && { column: resource.column }) };
+  return { ...principals.nodeWithName(resource), ...(resource.column !== undefined && { column: resource.column }) };
 }

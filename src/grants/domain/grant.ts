@@ -10,9 +10,9 @@ export interface EntryFilter {
   table?: string | undefined;
   routine?: string | undefined;
   kind?: NodeKind | undefined;
-  /** The principal that an IMPERSONATE or query node names. */
-  named?: PolicyPrincipal | null;
-  /** A node of the tree: matches entries on it and on its ancestors. */
+  /** The principal in `as` or `queries` of a node: the principal to act as, or the owner of the queries. */
+  targetPrincipal?: PolicyPrincipal | null;
+  /** A node of the tree. The filter matches grants and policies on it and on its ancestors. */
   covering?: Node | null;
   /** Part of the name of the principal or of the node, compared without case. */
   text?: string | undefined;
@@ -26,7 +26,6 @@ export interface Grant {
   principal: NamedPolicyPrincipal;
   resource: NamedNode;
   privileges: Privilege[];
-  /** The grant has no effect from this time on. */
   expiresAt: Date | null;
   description: string | null;
   grantedBy: Actor;
@@ -44,16 +43,16 @@ export interface NewGrant {
   description: string | null;
 }
 
-/** `created` false: a live grant with the same principal, resource, privileges and expiry existed. */
+/** The result of granting. `isNew` is false if a live grant with the same principal, resource, privileges and expiry existed. */
 export interface GrantOutcome {
   grant: Grant;
-  created: boolean;
+  isNew: boolean;
 }
 
-/** `revoked` false: the grant had been revoked before and is unchanged. */
+/** The result of revoking. `isNewlyRevoked` is false if the grant was revoked before; such a grant is not changed. */
 export interface RevokeOutcome {
   grant: Grant;
-  revoked: boolean;
+  isNewlyRevoked: boolean;
 }
 
 export const GRANT_STATES = ['live', 'expired', 'revoked', 'all'] as const;
@@ -63,16 +62,15 @@ export interface GrantFilter extends EntryFilter {
   state: GrantState;
   /** Exclusive bound of the expiry; absent: any expiry or none. */
   expiresBefore?: Date | undefined;
-  /** Matches grants with any of these privileges; absent: all grants. */
   privileges?: readonly Privilege[] | undefined;
 }
 
-export function stateOf(grant: Grant, at: Date): Exclude<GrantState, 'all'> {
+export function stateOf(grant: Grant, now: Date): Exclude<GrantState, 'all'> {
   if (grant.revokedAt !== null) return 'revoked';
-  return grant.expiresAt !== null && grant.expiresAt <= at ? 'expired' : 'live';
+  return grant.expiresAt !== null && grant.expiresAt <= now ? 'expired' : 'live';
 }
 
-/** Why `text` cannot be a description; null: it can, or there is none. */
+/** Why `text` cannot be a description; null if it can, or if it is absent. */
 export function descriptionProblem(text: unknown): string | null {
   if (text === undefined || text === null) return null;
   if (typeof text !== 'string') return 'must be a string';

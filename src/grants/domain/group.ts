@@ -1,7 +1,7 @@
 import type { GroupMember } from '../../trino-rules/model/principal.js';
 import type { Member as NamedMember } from '../../trino-rules/model/principals.js';
 
-/** The source that decides a group's name and members: administrators (`local`), or the identity provider by OIDC or SCIM. */
+/** The sources that decide a group's name and members: administrators (`local`), or the identity provider by OIDC or SCIM. */
 export const GROUP_SOURCES = ['local', 'oidc', 'scim'] as const;
 export type GroupSource = (typeof GROUP_SOURCES)[number];
 
@@ -10,16 +10,15 @@ export interface Group {
   id: number;
   name: string;
   source: GroupSource;
-  /** The identity provider's id of the group. */
+  /** The identity provider's id of the group; null if it gave none, and for local groups. */
   externalId: string | null;
   description: string | null;
   memberCount: number;
   createdAt: Date;
 }
 
-/** A filter of groups. Absent or null fields match any. */
+/** A filter of groups. Absent or null fields match all groups. */
 export interface GroupFilter {
-  /** Part of the name, compared without case. */
   text?: string | undefined;
   member: GroupMember | null;
 }

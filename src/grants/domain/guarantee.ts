@@ -2,18 +2,18 @@ import { versionTag } from '../../kernel/entity-tag.js';
 import { Refused } from '../../kernel/errors.js';
 import { brokenText, type GuaranteeVerdict } from '../../trino-rules/answers/guarantee-verdicts.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
-import { type Guarantee, isNear, isRefusing, judgedNodes, principalsIn } from '../../trino-rules/model/guarantee.js';
+import { type Guarantee, canRefuse, judgedNodes, principalsIn } from '../../trino-rules/model/guarantee.js';
 import { SYSTEM } from '../../trino-rules/model/node.js';
-import { join, SnapshotDecoder } from '../../trino-rules/model/snapshot-decoder.js';
-import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
+import { joinPath, SnapshotDecoder } from '../../trino-rules/model/snapshot-decoder.js';
+import { SnapshotPrincipalReader, SnapshotRowReader } from '../../trino-rules/model/snapshot-rows.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { descriptionProblem } from './grant.js';
-import type { Touched } from './snapshot-store.js';
+import { type TouchedScope, makeTouchTest } from './snapshot-store.js';
 
-export const GUARANTEES_MOST = 500;
+export const MAX_GUARANTEES = 500;
 
-/** A change that can affect every guarantee. */
-export const TOUCHES_ALL: Touched = { nodes: [{}, { catalog: SYSTEM }, { engine: true }], groups: [] };
+/** The scope of a change that can affect every guarantee. */
+export const WHOLE_SCOPE: TouchedScope = { nodes: [{}, { catalog: SYSTEM }, { engine: true }], groups: [] };
 
 export interface RecordedGuarantee {
   guarantee: Guarantee;
@@ -22,92 +22,93 @@ export interface RecordedGuarantee {
   createdAt: Date;
   changedAt: Date;
   judgedAt: Date | null;
-  /** Null: it held when it was judged last. */
+  /** Since when the guarantee is broken; null: it held at the last verdict, or there is no verdict yet. */
   brokenSince: Date | null;
-  /** The last one; null: not judged yet. */
+  /** The last verdict; null: not judged yet. */
   judgement: Pick<GuaranteeVerdict, 'brokenBy' | 'witnesses' | 'checked'> | null;
-  /** Names of its users and groups, by `principalText`; null: it has none, or they were not asked for. */
+  /** Names of the guarantee's users and groups, by `principalText`. Null: the guarantee has no users or groups, or `listAll` read it without names. */
   names: Readonly<Record<string, string>> | null;
 }
 
-/** The entity tag of a guarantee. Every change of it gives another one; a verdict or a new name of a principal does not. */
+/** The entity tag of a guarantee. Every change of the guarantee changes the tag; a verdict or a new name of a principal does not. */
 export function guaranteeVersion({ guarantee, description, changedAt }: RecordedGuarantee): string {
   return versionTag([guarantee, description, changedAt]);
 }
 
-type Draft = Pick<RecordedGuarantee, 'guarantee' | 'description'>;
+type GuaranteeDraft = Pick<RecordedGuarantee, 'guarantee' | 'description'>;
 
 /** Reads a body that is a guarantee. @throws Refused `validation_failed` with all errors */
-export function readGuarantee(body: object, snapshot: Snapshot): Draft {
-  return reading(snapshot, (_, read) => read(body, ''));
+export function readGuarantee(body: object, snapshot: Snapshot): GuaranteeDraft {
+  return withReader(snapshot, (_, readDraft) => readDraft(body, ''));
 }
 
-/** Reads the guarantees of a body, with negative ids; null: it has none. @throws Refused `validation_failed` with all errors */
-export function readGuarantees(body: object, snapshot: Snapshot): Draft[] | null {
-  return reading(snapshot, (form, read) => {
-    const { guarantees } = form.object(body, '', ['guarantees']);
-    if (Array.isArray(guarantees) && guarantees.length > GUARANTEES_MOST)
-      form.addProblem('guarantees', `must have at most ${GUARANTEES_MOST} entries`);
+/** Reads the guarantees of a body, and gives them negative ids; null: the body has none. @throws Refused `validation_failed` with all errors */
+export function readGuarantees(body: object, snapshot: Snapshot): GuaranteeDraft[] | null {
+  return withReader(snapshot, (decoder, readDraft) => {
+    const { guarantees } = decoder.object(body, '', ['guarantees']);
+    if (Array.isArray(guarantees) && guarantees.length > MAX_GUARANTEES)
+      decoder.addProblem('guarantees', `must have at most ${MAX_GUARANTEES} entries`);
     let id = 0;
-    return guarantees === undefined ? null : form.list(guarantees, 'guarantees', (each, at) => read(each, at, --id));
+    const readNext = (value: unknown, path: string): GuaranteeDraft => readDraft(value, path, --id);
+    return guarantees === undefined ? null : decoder.list(guarantees, 'guarantees', readNext);
   });
 }
 
-function reading<T>(
+function withReader<T>(
   { users, groups, settings }: Snapshot,
-  work: (form: SnapshotDecoder, read: (value: unknown, path: string, id?: number) => Draft) => T,
+  work: (decoder: SnapshotDecoder, readDraft: (value: unknown, path: string, id?: number) => GuaranteeDraft) => T,
 ): T {
-  const form = new SnapshotDecoder();
-  const names = new SnapshotNames(form, users, groups, settings, undefined, 'that is recorded');
-  const reader = new GuaranteeReader(form, names, new SnapshotRows(form, names, settings));
-  const done = work(form, (value, path, id = 0) => {
-    const guarantee = reader.guarantee(value, path, id);
+  const decoder = new SnapshotDecoder();
+  const names = new SnapshotPrincipalReader(decoder, users, groups, settings, undefined, 'that is recorded');
+  const reader = new GuaranteeReader(decoder, new SnapshotRowReader(decoder, names, settings));
+  const result = work(decoder, (value, path, id = 0) => {
+    const guarantee = reader.readGuarantee(value, path, id);
     const { description = null } = (value ?? {}) as { description?: string | null };
     const problem = descriptionProblem(description);
-    if (problem !== null && typeof description === 'string') form.addProblem(join(path, 'description'), problem);
+    if (problem !== null && typeof description === 'string') decoder.addProblem(joinPath(path, 'description'), problem);
     return { guarantee, description };
   });
-  if (form.problems.length === 0) return done;
-  const errors = form.problems.map(({ path, message }) => ({ field: path.replaceAll(/\[(\d+)\]/g, '.$1'), message }));
+  if (decoder.problems.length === 0) return result;
+  const dottedPath = (path: string): string => path.replaceAll(/\[(\d+)\]/g, '.$1');
+  const errors = decoder.problems.map(({ path, message }) => ({ field: dottedPath(path), message }));
   throw new Refused('validation_failed', { errors });
 }
 
-/** Whether a write can break or mend a guarantee: it touches a node near its scopes, or one of its principals. */
-export function isTouched(guarantee: Guarantee, { nodes, groups, mayJoinEveryone }: Touched): boolean {
+type JudgedSettings = Pick<SnapshotSettings, 'externalTableCatalogs'>;
+
+/** Whether a write can change the verdict on a guarantee: by the nodes or groups that the write touches, or by a new member of everyone. */
+export function isAffected(
+  guarantee: Guarantee,
+  { nodes, groups, mayJoinEveryone }: TouchedScope,
+  settings: JudgedSettings,
+): boolean {
   if (mayJoinEveryone === true && guarantee.principal.type === 'everyone') return true;
-  if (principalsIn(guarantee).some((named) => named.type === 'group' && groups.includes(named.id))) return true;
-  return guarantee.scopes.some((scope) => nodes.some((node) => isNear(scope, node)));
+  if (principalsIn(guarantee).some((each) => each.type === 'group' && groups.includes(each.id))) return true;
+  return nodes.some(makeTouchTest(judgementInput([guarantee], settings).nodes));
 }
 
-/** What a snapshot must hold for guarantees to be judged by it. */
-export function judgedPart(
+/** The nodes and principals that a snapshot must contain so that these guarantees can be judged on it. */
+export function judgementInput(
   guarantees: readonly Guarantee[],
-  settings: Pick<SnapshotSettings, 'externalTableCatalogs'>,
-): Required<Pick<Touched, 'nodes' | 'groups' | 'named'>> {
+  settings: JudgedSettings,
+): Required<Pick<TouchedScope, 'nodes' | 'groups' | 'principals'>> {
   const nodes = guarantees.flatMap(({ scopes }) => scopes.flatMap((scope) => judgedNodes(scope, settings)));
-  return { nodes, groups: [], named: guarantees.flatMap(principalsIn) };
+  return { nodes, groups: [], principals: guarantees.flatMap(principalsIn) };
 }
 
-/** Whether it refuses a write or a version: where a former state is known, by a witness that this one did not have. */
-export function isBreaking(verdict: GuaranteeVerdict): boolean {
-  return isRefusing(verdict) && verdict.witnesses.length > 0;
+/** Whether a verdict refuses a write or a version: the guarantee is enforced, and the verdict has witnesses. */
+export function refusesWrite(verdict: GuaranteeVerdict): boolean {
+  return canRefuse(verdict) && verdict.witnesses.length > 0;
 }
 
-/** @throws Refused `guarantee_broken` for an enforced guarantee that is broken */
-export function refuseBroken(verdicts: readonly GuaranteeVerdict[]): void {
-  const broken = verdicts.filter(isBreaking);
-  if (broken.length > 0) throw guaranteeBroken(broken);
-}
-
-/** @param broken with the witnesses that a write adds */
-function guaranteeBroken(broken: readonly GuaranteeVerdict[]): Refused {
-  const errors = broken.map((verdict) => {
+/** @throws Refused `guarantee_broken` if a verdict refuses the write */
+export function refuseBrokenGuarantees(verdicts: readonly GuaranteeVerdict[]): void {
+  const errors = verdicts.filter(refusesWrite).map((verdict) => {
     const { id, name, witnesses } = verdict;
     const [witness] = witnesses;
     return { field: '', message: brokenText(verdict), guarantee: { id, name }, ...(witness && { witness }) };
   });
-  return new Refused('guarantee_broken', {
-    detail: `Refused: ${errors[0]?.message ?? ''}. Nothing was written.`,
-    errors,
-  });
+  const [firstError] = errors;
+  if (firstError === undefined) return;
+  throw new Refused('guarantee_broken', { detail: `Refused: ${firstError.message}. Nothing was written.`, errors });
 }

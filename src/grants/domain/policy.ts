@@ -1,6 +1,6 @@
 import { versionTag } from '../../kernel/entity-tag.js';
 import type { FieldError } from '../../kernel/errors.js';
-import { type Node, withNamed } from '../../trino-rules/model/node.js';
+import { type Node, mapPrincipal } from '../../trino-rules/model/node.js';
 import {
   type NamedPolicyPrincipal,
   type NamedPrincipal,
@@ -14,11 +14,10 @@ import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.
 
 export type PolicyKind = PolicyRule['kind'];
 
-/** Limits: UTF-16 units of an expression, and exceptions of a policy. */
-export const EXPRESSION_MOST = 10_000;
-export const EXCEPTIONS_MOST = 1000;
+/** The greatest length of an expression in UTF-16 units, and the most exceptions of a policy. */
+export const MAX_EXPRESSION = 10_000;
+export const MAX_EXCEPTIONS = 1000;
 
-/** The rule of a policy, by kind. */
 export type PolicyRule =
   | { kind: 'row_filter'; resource: Node; expression: string }
   | { kind: 'column_mask'; resource: ColumnResource; expression: string }
@@ -42,7 +41,7 @@ export interface Policy {
   changedAt: Date;
 }
 
-/** A policy as in a request or a row, with the fields of all kinds. */
+/** A policy in a request or a row of the table, with the fields of all kinds of policies. */
 export interface PolicyDraft {
   kind: PolicyKind;
   resource: Node & { column?: string };
@@ -50,32 +49,31 @@ export interface PolicyDraft {
   privileges?: readonly Privilege[] | null | undefined;
 }
 
-/** The rule of a draft, or all of its errors. */
 export function parsePolicyRule(draft: PolicyDraft): PolicyRule | FieldError[] {
   const { kind, resource, expression, privileges } = draft;
   const errors: FieldError[] = [];
-  const wrong = (field: string, message: string): void => void errors.push({ field, message });
+  const addError = (field: string, message: string): void => void errors.push({ field, message });
   const { column, ...node } = resource;
-  const onColumn = kind === 'column_mask' || kind === 'hidden_column';
-  const hasExpression = kind === 'row_filter' || kind === 'column_mask';
+  const needsColumn = kind === 'column_mask' || kind === 'hidden_column';
+  const needsExpression = kind === 'row_filter' || kind === 'column_mask';
 
-  if (onColumn && column === undefined) wrong('resource.column', `is required for a ${kind}`);
-  if (!onColumn && column !== undefined) wrong('resource.column', `does not belong to a ${kind}`);
-  if (hasExpression && expression === undefined) wrong('expression', `is required for a ${kind}`);
-  if (!hasExpression && expression !== undefined) wrong('expression', `does not belong to a ${kind}`);
-  if (kind !== 'deny' && privileges !== undefined) wrong('privileges', `do not belong to a ${kind}`);
-  const problem = hasExpression && typeof expression === 'string' ? policyExpressionProblem(expression) : null;
-  if (problem !== null) wrong('expression', problem);
-  const restriction = kind === 'deny' ? null : restrictionProblem(node);
-  if (restriction !== null) wrong('resource', restriction);
-  const misplaced = privilegesProblem(privileges ?? [], node);
-  if (misplaced !== null) wrong('privileges', misplaced);
+  if (needsColumn && column === undefined) addError('resource.column', `is required for a ${kind}`);
+  if (!needsColumn && column !== undefined) addError('resource.column', `does not belong to a ${kind}`);
+  if (needsExpression && expression === undefined) addError('expression', `is required for a ${kind}`);
+  if (!needsExpression && expression !== undefined) addError('expression', `does not belong to a ${kind}`);
+  if (kind !== 'deny' && privileges !== undefined) addError('privileges', `do not belong to a ${kind}`);
+  const problem = needsExpression && typeof expression === 'string' ? policyExpressionProblem(expression) : null;
+  if (problem !== null) addError('expression', problem);
+  const nodeProblem = kind === 'deny' ? null : restrictionProblem(node);
+  if (nodeProblem !== null) addError('resource', nodeProblem);
+  const privilegeProblem = privilegesProblem(privileges ?? [], node);
+  if (privilegeProblem !== null) addError('privileges', privilegeProblem);
   if (errors.length > 0) return errors;
 
   return policyRule({ ...draft, privileges: privilegesOn(node).filter((one) => privileges?.includes(one) ?? true) });
 }
 
-/** The rule of a draft whose fields match its kind. */
+/** The rule of a draft of a policy. The fields of the draft must match its kind. */
 export function policyRule({ kind, resource: { column = '', ...node }, ...fields }: PolicyDraft): PolicyRule {
   const { expression, privileges } = fields;
   switch (kind) {
@@ -90,11 +88,11 @@ export function policyRule({ kind, resource: { column = '', ...node }, ...fields
   }
 }
 
-/** The entity tag of a policy. Every change of the policy gives another one; a new name of a principal does not. */
+/** The entity tag of a policy. Every change of the policy changes the tag; a new name of a principal does not. */
 export function policyVersion({ id, rule, principal, except, description, changedAt }: Policy): string {
   return versionTag([
     id,
-    { ...rule, resource: withNamed(rule.resource, principalText) },
+    { ...rule, resource: mapPrincipal(rule.resource, principalText) },
     [principal, ...except].map(principalText),
     description,
     changedAt,

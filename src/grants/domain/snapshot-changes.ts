@@ -1,7 +1,7 @@
 import { groupBy } from '../../kernel/collections.js';
 import { foldedName } from '../../kernel/name.js';
 import type { Guarantee } from '../../trino-rules/model/guarantee.js';
-import { type Descriptions, type ExportedGroup, RowExport } from '../../trino-rules/model/snapshot-export.js';
+import { type Descriptions, type ExportedGroup, RowExporter } from '../../trino-rules/model/snapshot-export.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 
 /** Access recorded in the database or in a file, with its descriptions. */
@@ -10,143 +10,144 @@ export interface DescribedSnapshot {
   descriptions: Descriptions;
 }
 
-/** A change of one row: `before` as in the database, null for a new row; `after` as in the file, null for a removed row. */
-interface Pair<T> {
-  before: T | null;
-  after: T | null;
+/** A change of one row. `oldRow` is from the database, null for a new row; `newRow` is from the file, null for a removed row. */
+interface RowChange<T> {
+  oldRow: T | null;
+  newRow: T | null;
 }
 
 /** An account by its name, or an engine principal. */
 export type FileMember = ExportedGroup['members'][number];
 
-type GroupChange = Pair<SnapshotGroup> & { addedMembers: FileMember[]; removedMembers: FileMember[] };
+type GroupChange = RowChange<SnapshotGroup> & { addedMembers: FileMember[]; removedMembers: FileMember[] };
 
-/** Changes that bring recorded access to the state of a file. A `before` has the database's ids, an `after` those of the file. */
+/** Changes that bring recorded access to the state of a file. An `oldRow` has the database's ids, a `newRow` those of the file. */
 export interface SnapshotChanges {
   groups: GroupChange[];
-  grants: Pair<SnapshotGrant>[];
-  policies: Pair<SnapshotPolicy>[];
-  guarantees: Pair<Guarantee>[];
+  grants: RowChange<SnapshotGrant>[];
+  policies: RowChange<SnapshotPolicy>[];
+  guarantees: RowChange<Guarantee>[];
   /** Groups of the identity provider that differ from the file and stay as they are. */
-  managed: Pair<SnapshotGroup>[];
-}
-
-/** @param managed ids of recorded groups whose members the identity provider decides */
-interface ChangeOptions {
-  prune: boolean;
-  managed: ReadonlySet<number>;
+  managedGroups: RowChange<SnapshotGroup>[];
 }
 
 /**
- * The changes from recorded access to a file. Rows that the file does not name are removed only with `prune`. A policy that is the
- * only one of its kind for its principal on its node is changed in one step, so that no access is open in between.
+ * The changes from recorded access to a file. Rows that the file does not name are removed only with `mustPrune`. A policy that is the only
+ * one of its kind for its principal and node is changed in one step, so that its restriction applies at every moment.
+ * @param managedGroupIds ids of recorded groups whose members the identity provider decides
  */
 export function changesBetween(
-  recorded: DescribedSnapshot,
+  database: DescribedSnapshot,
   file: DescribedSnapshot,
-  options: ChangeOptions,
+  { mustPrune, managedGroupIds }: { mustPrune: boolean; managedGroupIds: ReadonlySet<number> },
 ): SnapshotChanges {
-  const { prune, managed } = options;
-  const [before, after] = [keyed(recorded), keyed(file)];
-  const kept = <T>(pairs: Pair<T>[]): Pair<T>[] => pairs.filter(({ after }) => prune || after !== null);
-  const groups = groupChanges(recorded, file, prune);
-  const isManaged = ({ before }: GroupChange): boolean => before !== null && managed.has(before.id);
+  const [recordedByKind, fileByKind] = [keyedRows(database), keyedRows(file)];
+  const allowedChanges = <T>(rows: RowChange<T>[]): RowChange<T>[] =>
+    rows.filter(({ newRow }) => mustPrune || newRow !== null);
+  const groups = groupChanges(database, file, mustPrune);
+  const isManaged = ({ oldRow }: GroupChange): boolean => oldRow !== null && managedGroupIds.has(oldRow.id);
   return {
     groups: groups.flatMap((change): GroupChange[] => {
       if (!isManaged(change)) return [change];
-      return isDescribedAlike(recorded, file, change) ? [] : [{ ...change, addedMembers: [], removedMembers: [] }];
+      return hasSameDescription(database, file, change) ? [] : [{ ...change, addedMembers: [], removedMembers: [] }];
     }),
-    managed: groups.filter((change) => {
-      const isKept = change.after === null;
+    managedGroups: groups.filter((change) => {
+      const isKept = change.newRow === null;
       return isManaged(change) && (isKept || change.addedMembers.length + change.removedMembers.length > 0);
     }),
-    grants: kept(pairs(before.grants, after.grants)),
-    policies: kept(pairs(before.policies, after.policies)),
-    guarantees: kept(pairs(before.guarantees, after.guarantees)),
+    grants: allowedChanges(rowChanges(recordedByKind.grants, fileByKind.grants)),
+    policies: allowedChanges(rowChanges(recordedByKind.policies, fileByKind.policies)),
+    guarantees: allowedChanges(rowChanges(recordedByKind.guarantees, fileByKind.guarantees)),
   };
 }
 
-/** A row with two keys: `text` is equal for equal rows, `identity` for rows of which one can replace the other. */
-interface Keyed<T> {
+/** A row with two keys: `text` is the same for equal rows, `identity` also for the old and the new form of a changed row. */
+interface KeyedRow<T> {
   row: T;
   text: string;
   identity: string;
 }
 
-function keyed(side: DescribedSnapshot) {
-  const { grants, policies, guarantees = [] } = side.snapshot;
-  const rows = describedRows(side);
-  const listed = <T>(list: readonly T[], rowOf: RowOf<T>, identityOf: (row: PlanRow) => unknown): Keyed<T>[] =>
+function keyedRows(source: DescribedSnapshot) {
+  const { grants, policies, guarantees = [] } = source.snapshot;
+  const rows = describedRows(source);
+  const toKeyedRows = <T>(
+    list: readonly T[],
+    rowOf: ToPlanRow<T>,
+    identityOf: (row: PlanRow) => unknown,
+  ): KeyedRow<T>[] =>
     list.map((each) => {
       const row = rowOf(each);
       return { row: each, text: JSON.stringify(row), identity: JSON.stringify(identityOf(row)) };
     });
   return {
-    grants: listed(grants, rows.grant, ({ description: _, ...terms }) => terms),
-    policies: listed(policies, rows.policy, ({ kind, principal, resource }) => [kind, principal, resource]),
-    guarantees: listed(guarantees, rows.guarantee, ({ name }) => foldedName(textOf(name))),
+    grants: toKeyedRows(grants, rows.grant, ({ description: _, ...terms }) => terms),
+    policies: toKeyedRows(policies, rows.policy, ({ kind, principal, resource }) => [kind, principal, resource]),
+    guarantees: toKeyedRows(guarantees, rows.guarantee, ({ name }) => foldedName(textOf(name))),
   };
 }
 
-function groupChanges(recorded: DescribedSnapshot, file: DescribedSnapshot, prune: boolean): GroupChange[] {
-  const membersIn = ({ snapshot }: DescribedSnapshot) => {
-    const rows = new RowExport(snapshot);
+function groupChanges(database: DescribedSnapshot, file: DescribedSnapshot, mustPrune: boolean): GroupChange[] {
+  const memberReader = ({ snapshot }: DescribedSnapshot) => {
+    const rows = new RowExporter(snapshot);
     return (group: SnapshotGroup | null) =>
-      new Map((group === null ? [] : rows.group(group).members).map((member) => [JSON.stringify(member), member]));
+      new Map(
+        (group === null ? [] : rows.exportGroup(group).members).map((member) => [JSON.stringify(member), member]),
+      );
   };
-  const [formerMembers, nextMembers] = [membersIn(recorded), membersIn(file)];
-  const known = new Map(recorded.snapshot.groups.map((group) => [group.name, group]));
-  const named = new Set(file.snapshot.groups.map(({ name }) => name));
-  const kept = file.snapshot.groups.flatMap((after) => {
-    const before = known.get(after.name) ?? null;
-    const [had, has] = [formerMembers(before), nextMembers(after)];
-    const addedMembers = notIn(had, has);
-    const removedMembers = prune ? notIn(has, had) : [];
-    const change = { before, after, addedMembers, removedMembers };
-    const isFilledAlike = addedMembers.length + removedMembers.length === 0;
-    return before !== null && isFilledAlike && isDescribedAlike(recorded, file, change) ? [] : [change];
+  const [recordedMembersOf, fileMembersOf] = [memberReader(database), memberReader(file)];
+  const recordedGroups = new Map(database.snapshot.groups.map((group) => [group.name, group]));
+  const fileGroupNames = new Set(file.snapshot.groups.map(({ name }) => name));
+  const keptGroupChanges = file.snapshot.groups.flatMap((newRow) => {
+    const oldRow = recordedGroups.get(newRow.name) ?? null;
+    const [recordedMembers, fileMembers] = [recordedMembersOf(oldRow), fileMembersOf(newRow)];
+    const addedMembers = missingFrom(recordedMembers, fileMembers);
+    const removedMembers = mustPrune ? missingFrom(fileMembers, recordedMembers) : [];
+    const change = { oldRow, newRow, addedMembers, removedMembers };
+    const hasSameMembers = addedMembers.length + removedMembers.length === 0;
+    return oldRow !== null && hasSameMembers && hasSameDescription(database, file, change) ? [] : [change];
   });
-  const gone = prune ? recorded.snapshot.groups.filter(({ name }) => !named.has(name)) : [];
-  const removed = gone.map((before) => ({
-    before,
-    after: null,
+  const removedGroups = mustPrune ? database.snapshot.groups.filter(({ name }) => !fileGroupNames.has(name)) : [];
+  const removedGroupChanges = removedGroups.map((oldRow) => ({
+    oldRow,
+    newRow: null,
     addedMembers: [],
-    removedMembers: [...formerMembers(before).values()],
+    removedMembers: [...recordedMembersOf(oldRow).values()],
   }));
-  return [...kept, ...removed];
+  return [...keptGroupChanges, ...removedGroupChanges];
 }
 
 /** Whether a group has the same description in the file. True for a group that the file does not name. */
-function isDescribedAlike(
-  recorded: DescribedSnapshot,
+function hasSameDescription(
+  database: DescribedSnapshot,
   file: DescribedSnapshot,
-  { before, after }: Pair<SnapshotGroup>,
+  { oldRow, newRow }: RowChange<SnapshotGroup>,
 ): boolean {
-  const [former, next] = [recorded.descriptions.groups, file.descriptions.groups];
-  return after === null || (before !== null && former.get(before.id) === next.get(after.id));
+  const [oldTexts, newTexts] = [database.descriptions.groups, file.descriptions.groups];
+  return newRow === null || (oldRow !== null && oldTexts.get(oldRow.id) === newTexts.get(newRow.id));
 }
 
-function notIn<T>(some: ReadonlyMap<string, unknown>, others: ReadonlyMap<string, T>): T[] {
-  return [...others].flatMap(([key, member]) => (some.has(key) ? [] : [member]));
+function missingFrom<T>(presentKeys: ReadonlyMap<string, unknown>, candidates: ReadonlyMap<string, T>): T[] {
+  return [...candidates].flatMap(([key, member]) => (presentKeys.has(key) ? [] : [member]));
 }
 
-/** Changes between two lists. Equal rows cancel out. A removed and an added row make one change if no other row has their identity. */
-function pairs<T>(before: readonly Keyed<T>[], after: readonly Keyed<T>[]): Pair<T>[] {
-  const equal = new Map<string, Keyed<T>[]>(groupBy(before, ({ text }) => text));
-  const added = after.filter(({ text }) => equal.get(text)?.pop() === undefined);
-  const removed = [...equal.values()].flat();
-  const identityOf = ({ identity }: Keyed<T>): string => identity;
-  const [former, next] = [groupBy(removed, identityOf), groupBy(added, identityOf)];
-  const changed = new Set<T>();
-  const written = added.map(({ row, identity }): Pair<T> => {
-    const [single, ...others] = former.get(identity) ?? [];
-    if (single === undefined || others.length > 0 || next.get(identity)?.length !== 1)
-      return { before: null, after: row };
-    changed.add(single.row);
-    return { before: single.row, after: row };
+/** Changes between two lists, without equal rows. One removed and one added row with the same identity are one change. */
+function rowChanges<T>(recordedList: readonly KeyedRow<T>[], fileList: readonly KeyedRow<T>[]): RowChange<T>[] {
+  const unmatchedRows = new Map<string, KeyedRow<T>[]>(groupBy(recordedList, ({ text }) => text));
+  const addedRows = fileList.filter(({ text }) => unmatchedRows.get(text)?.pop() === undefined);
+  const removedRows = [...unmatchedRows.values()].flat();
+  const identityOf = ({ identity }: KeyedRow<T>): string => identity;
+  const [removedByIdentity, addedByIdentity] = [groupBy(removedRows, identityOf), groupBy(addedRows, identityOf)];
+  const changedRows = new Set<T>();
+  const newRowChanges = addedRows.map(({ row, identity }): RowChange<T> => {
+    const [singleRow, ...otherRows] = removedByIdentity.get(identity) ?? [];
+    if (singleRow === undefined || otherRows.length > 0 || addedByIdentity.get(identity)?.length !== 1)
+      return { oldRow: null, newRow: row };
+    changedRows.add(singleRow.row);
+    return { oldRow: singleRow.row, newRow: row };
   });
-  const gone = removed.filter(({ row }) => !changed.has(row)).map(({ row }): Pair<T> => ({ before: row, after: null }));
-  return [...written, ...gone];
+  const unpairedRows = removedRows.filter(({ row }) => !changedRows.has(row));
+  return [...newRowChanges, ...unpairedRows.map(({ row }): RowChange<T> => ({ oldRow: row, newRow: null }))];
 }
 
 /** A row of a snapshot file, with principals by name. */
@@ -157,94 +158,98 @@ export interface PlanStep {
   action: 'add' | 'change' | 'remove';
   kind: 'user' | 'group' | 'member' | 'grant' | 'policy' | 'guarantee';
   row: PlanRow;
-  /** The row that a change replaces. */
   before?: PlanRow;
 }
 
-/** The steps of changes, in the order in which people read a file. */
-export function planOf(changes: SnapshotChanges, recorded: DescribedSnapshot, file: DescribedSnapshot): PlanStep[] {
-  const [here, there] = [describedRows(recorded), describedRows(file)];
+export function planOf(changes: SnapshotChanges, database: DescribedSnapshot, file: DescribedSnapshot): PlanStep[] {
+  const [oldRows, newRows] = [describedRows(database), describedRows(file)];
   return [
-    ...changes.groups.flatMap(({ before, after, addedMembers, removedMembers }): PlanStep[] => {
-      const group = (after ?? before)?.name ?? '';
-      const row = (side: typeof here, of: typeof before) => (of === null ? null : side.group(of));
-      const isRenewed = before === null || after === null || here.text(before) !== there.text(after);
-      const members = (action: 'add' | 'remove', all: readonly FileMember[]) =>
-        all.map((member): PlanStep => {
-          const named = typeof member === 'string' ? { name: member } : member;
-          return { action, kind: 'member', row: { group, ...named } };
+    ...changes.groups.flatMap(({ oldRow, newRow, addedMembers, removedMembers }): PlanStep[] => {
+      const group = (newRow ?? oldRow)?.name ?? '';
+      const isChanged = oldRow === null || newRow === null || oldRows.describe(oldRow) !== newRows.describe(newRow);
+      const memberSteps = (action: 'add' | 'remove', members: readonly FileMember[]) =>
+        members.map((member): PlanStep => {
+          const memberFields = typeof member === 'string' ? { name: member } : member;
+          return { action, kind: 'member', row: { group, ...memberFields } };
         });
       return [
-        ...(isRenewed ? step('group', row(here, before), row(there, after)) : []),
-        ...members('add', addedMembers),
-        ...(after === null ? [] : members('remove', removedMembers)),
+        ...(isChanged ? planSteps('group', oldRow && oldRows.group(oldRow), newRow && newRows.group(newRow)) : []),
+        ...memberSteps('add', addedMembers),
+        ...(newRow === null ? [] : memberSteps('remove', removedMembers)),
       ];
     }),
-    ...steps('grant', changes.grants, here.grant, there.grant),
-    ...steps('policy', changes.policies, here.policy, there.policy),
-    ...steps('guarantee', changes.guarantees, here.guarantee, there.guarantee),
+    ...listSteps('grant', changes.grants, oldRows.grant, newRows.grant),
+    ...listSteps('policy', changes.policies, oldRows.policy, newRows.policy),
+    ...listSteps('guarantee', changes.guarantees, oldRows.guarantee, newRows.guarantee),
   ];
 }
 
-/** `+ grant SELECT on sales.eu to group readers` */
+/** One line of text for a step, such as `+ grant SELECT on sales.eu to group readers`. */
 export function planLine({ action, kind, row, before }: PlanStep): string {
   const sign = { add: '+', change: '~', remove: '-' }[action];
   const text = rowText(kind, row);
-  const former = before === undefined ? '' : ` (was: ${rowText(kind, before)})`;
-  return `${sign} ${kind} ${text}${former}`;
+  const formerText = before === undefined ? '' : ` (was: ${rowText(kind, before)})`;
+  return `${sign} ${kind} ${text}${formerText}`;
 }
 
-type RowOf<T> = (row: T) => PlanRow;
+type ToPlanRow<T> = (row: T) => PlanRow;
 
-function steps<T>(kind: PlanStep['kind'], pairs: readonly Pair<T>[], here: RowOf<T>, there: RowOf<T>): PlanStep[] {
-  return pairs.flatMap(({ before, after }) => step(kind, before && here(before), after && there(after)));
+function listSteps<T>(
+  kind: PlanStep['kind'],
+  list: readonly RowChange<T>[],
+  toOldPlanRow: ToPlanRow<T>,
+  toNewPlanRow: ToPlanRow<T>,
+): PlanStep[] {
+  return list.flatMap(({ oldRow, newRow }) =>
+    planSteps(kind, oldRow && toOldPlanRow(oldRow), newRow && toNewPlanRow(newRow)),
+  );
 }
 
-function step(kind: PlanStep['kind'], before: PlanRow | null, after: PlanRow | null): PlanStep[] {
-  if (after === null) return before === null ? [] : [{ action: 'remove', kind, row: before }];
-  return [before === null ? { action: 'add', kind, row: after } : { action: 'change', kind, row: after, before }];
+function planSteps(kind: PlanStep['kind'], oldRow: PlanRow | null, newRow: PlanRow | null): PlanStep[] {
+  if (newRow === null) return oldRow === null ? [] : [{ action: 'remove', kind, row: oldRow }];
+  return [oldRow ? { action: 'change', kind, row: newRow, before: oldRow } : { action: 'add', kind, row: newRow }];
 }
 
 function describedRows({ snapshot, descriptions }: DescribedSnapshot) {
-  const rows = new RowExport(snapshot);
-  const described =
-    <T extends { id: number }>(list: keyof Descriptions, row: (of: T) => PlanRow) =>
-    (of: T): PlanRow => {
-      const description = descriptions[list].get(of.id);
-      return { ...row(of), ...(description !== undefined && { description }) };
+  const rows = new RowExporter(snapshot);
+  const withDescription =
+    <T extends { id: number }>(list: keyof Descriptions, row: (snapshotRow: T) => PlanRow) =>
+    (snapshotRow: T): PlanRow => {
+      const description = descriptions[list].get(snapshotRow.id);
+      return { ...row(snapshotRow), ...(description !== undefined && { description }) };
     };
   return {
-    group: described('groups', ({ name }: SnapshotGroup) => ({ name })),
-    text: ({ id }: SnapshotGroup) => descriptions.groups.get(id),
-    grant: described('grants', (grant: SnapshotGrant) => rows.grant(grant)),
-    policy: described('policies', (policy: SnapshotPolicy) => rows.policy(policy)),
-    guarantee: described('guarantees', (guarantee: Guarantee) => rows.guarantee(guarantee)),
+    group: withDescription('groups', ({ name }: SnapshotGroup) => ({ name })),
+    describe: ({ id }: SnapshotGroup) => descriptions.groups.get(id),
+    grant: withDescription('grants', (grant: SnapshotGrant) => rows.exportGrant(grant)),
+    policy: withDescription('policies', (policy: SnapshotPolicy) => rows.exportPolicy(policy)),
+    guarantee: withDescription('guarantees', (guarantee: Guarantee) => rows.exportGuarantee(guarantee)),
   };
 }
 
 function rowText(kind: PlanStep['kind'], row: PlanRow): string {
-  const note = row.description === undefined ? '' : ` # ${JSON.stringify(row.description)}`;
+  const descriptionNote = row.description === undefined ? '' : ` # ${JSON.stringify(row.description)}`;
   const { name, email, engine, group, resource, principal, except, privileges, expression, expires_at } = row;
   switch (kind) {
     case 'user':
       return `${textOf(name)}${email === undefined ? '' : ` <${textOf(email)}>`}`;
     case 'group':
-      return `${textOf(name)}${note}`;
+      return `${textOf(name)}${descriptionNote}`;
     case 'guarantee': {
-      const { name: _, description: __, kind: of, ...fields } = row;
-      return `${JSON.stringify(name)}: ${textOf(of)} ${JSON.stringify(fields)}${note}`;
+      const { name: _, description: __, kind: guaranteeKind, ...fields } = row;
+      return `${JSON.stringify(name)}: ${textOf(guaranteeKind)} ${JSON.stringify(fields)}${descriptionNote}`;
     }
     case 'member':
       return `${engine === undefined ? textOf(name) : `engine ${textOf(engine)}`} of ${textOf(group)}`;
     case 'grant': {
-      const until = expires_at === undefined ? '' : ` until ${textOf(expires_at)}`;
-      return `${listText(privileges)} on ${resourceText(resource)} to ${namedText(principal)}${until}${note}`;
+      const expiryText = expires_at === undefined ? '' : ` until ${textOf(expires_at)}`;
+      return `${listText(privileges)} on ${resourceText(resource)} to ${namedText(principal)}${expiryText}${descriptionNote}`;
     }
     case 'policy': {
-      const what = expression === undefined ? listText(privileges) : textOf(expression);
-      const others = Array.isArray(except) ? ` except ${except.map(namedText).join(', ')}` : '';
-      const rule = what === '' ? '' : `: ${what}`;
-      return `${textOf(row['kind'])} on ${resourceText(resource)} for ${namedText(principal)}${others}${rule}${note}`;
+      const detail = expression === undefined ? listText(privileges) : textOf(expression);
+      const exceptionsText = Array.isArray(except) ? ` except ${except.map(namedText).join(', ')}` : '';
+      const ruleText = detail === '' ? '' : `: ${detail}`;
+      return `${textOf(row['kind'])} on ${resourceText(resource)} for ${namedText(principal)}${exceptionsText}${ruleText}${descriptionNote}`;
     }
   }
 }

@@ -1,47 +1,46 @@
 import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
-import { isNonDataNode, kindOf, type Node } from '../../trino-rules/model/node.js';
+import { isOutsideCatalogs, kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
-import { isAboutEveryone, Principals } from '../../trino-rules/model/principals.js';
+import { dependsOnEveryone, Principals } from '../../trino-rules/model/principals.js';
 import { principalsOf, type Snapshot, type SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from './admission-ports.js';
 
 /** The nodes and groups whose rules a transaction changes. */
-export interface Touched {
-  /** Touches each node's ancestors and descendants as well. A table counts as its schema, because its tables share rules. */
+export interface TouchedScope {
+  /** The scope also includes the nodes above and below these, and all tables of their schemas. */
   nodes: readonly Node[];
-  /** Ids of groups. Touches every node where a grant or a policy names one of them. */
+  /** Ids of groups. The rules change at every node at which a grant or a policy names one of these groups. */
   groups: readonly number[];
-  /** Further principals to read, with their members. */
-  named?: readonly PolicyPrincipal[];
-  /** Whether members only leave the groups: they lose what is granted to these. */
+  /** Further principals to read with their members, although the rules about them do not change. */
+  principals?: readonly PolicyPrincipal[];
+  /** Whether the transaction only removes members of `groups`. Leaving a group adds access only where a policy names the group. */
   isLeaving?: boolean;
-  /** Whether an engine principal may become known by its first grant or group, and with that one of everyone. */
+  /** Whether an engine principal may get its first grant or group. The principal then joins everyone, with the grants and policies for everyone. */
   mayJoinEveryone?: boolean;
 }
 
-/** Reads the input of the rules. */
+/** Reads snapshots: the recorded access from which the rules are compiled. */
 export abstract class SnapshotStore {
   /**
-   * Reads one consistent state; inside a transaction, with its writes. Leaves out revoked and expired grants, because they have no
-   * effect and snapshots must not differ by them.
+   * Reads one consistent state, including the writes of the running transaction. Leaves out revoked and expired grants, which have
+   * no effect, so that snapshots that differ only in such grants are equal.
    */
   abstract read(): Promise<Snapshot>;
-  /** Reads only the touched rows and the principals that they name. Null: there are more than `maxRows` of them. */
-  abstract readTouched(touched: Touched, maxRows: number): Promise<Snapshot | null>;
-  /** As `readTouched`, without the writes of the running transaction. */
-  abstract readCommitted(touched: Touched, maxRows: number): Promise<Snapshot | null>;
+  /** Reads only the grants and policies in `touchedScope` and the principals in them. Null: there are more than `maxRows` nodes or grants. */
+  abstract readTouched(touchedScope: TouchedScope, maxRows: number): Promise<Snapshot | null>;
+  /** Like `readTouched`, but without the writes of the running transaction. */
+  abstract readCommitted(touchedScope: TouchedScope, maxRows: number): Promise<Snapshot | null>;
   /**
-   * Reads only what concerns one principal: its row, its groups without their other members, and entries for it, its groups or everyone.
-   * @param node limits grants to those on the node or above; null: no limit. An engine principal always comes with all its grants,
-   * because having a grant makes it one of everyone.
+   * Reads only one principal: its row, its groups without their other members, and the grants and policies for it, its groups or everyone.
+   * @param node usually, only grants on this node or above are read; null: all grants
    */
   abstract readFor(principal: Principal, node: Node | null): Promise<Snapshot>;
-  /** Grants on the node and above it to the principal, to any group and to everyone: expired ones too, but no revoked ones. */
+  /** Grants on the node and above it to the principal, to any group and to everyone. Includes expired grants, but no revoked ones. */
   abstract grantsOnPath(principal: Principal, node: Node): Promise<GrantOnPath[]>;
-  /** The earliest expiry of a grant after a time; null: there is none. */
-  abstract nextExpiry(after: Date): Promise<Date | null>;
-  /** The growth by rows that were written since a time and still have effect. */
-  abstract growth(since: Date): Promise<Growth>;
+  /** The earliest expiry of a grant that is after `afterDate`; null: there is none. */
+  abstract nextExpiry(afterDate: Date): Promise<Date | null>;
+  /** Upper estimate of the growth of the rules by rows written since this time. Rows without effect are not counted. */
+  abstract growthSince(since: Date): Promise<Growth>;
 }
 
 /** Selects the settings that the rules depend on. */
@@ -66,7 +65,7 @@ export function snapshotSettings({
   };
 }
 
-/** The nodes that share rules with a node: all non-data nodes, or those of its schema, its catalog (`schema` null) or all catalogs. */
+/** A set of nodes that share rules: a schema, a catalog (`schema` null), all catalogs (`catalog` null), or all nodes outside of the data. */
 interface Area {
   /** True for the nodes outside the data: the engine, queries, and impersonation. */
   isNonData: boolean;
@@ -74,52 +73,54 @@ interface Area {
   schema: string | null;
 }
 
-/** The area of a node: of a table its schema; of a routine its catalog, because a restriction anywhere in there closes it. */
+/** The area of a node: mostly its schema, because nodes of a schema share rules. For a routine: its catalog, because any restriction there denies the routine. */
 export function areaOf(node: Node): Area {
   const { catalog = null, schema = null } = node;
   const kind = kindOf(node);
-  return {
-    isNonData: isNonDataNode(node),
-    catalog,
-    schema: kind === 'routine' ? null : schema,
+  return { isNonData: isOutsideCatalogs(node), catalog, schema: kind === 'routine' ? null : schema };
+}
+
+/** Makes a test whether a change of `nodes` can affect a given node. It can if the node's area (`areaOf`) overlaps the area of one of `nodes`. */
+export function makeTouchTest(nodes: readonly Node[]): (node: Node) => boolean {
+  const areas = nodes.map(areaOf);
+  const dataAreas = areas.filter(({ isNonData }) => !isNonData);
+  const areaKeys = new Set(dataAreas.map(areaKey));
+  const catalogs = new Set(dataAreas.map(({ catalog }) => catalog));
+  return (node) => {
+    const area = areaOf(node);
+    if (area.isNonData) return dataAreas.length < areas.length;
+    if (area.catalog === null || catalogs.has(null)) return dataAreas.length > 0;
+    if (area.schema === null) return catalogs.has(area.catalog);
+    return areaKeys.has(areaKey(area)) || areaKeys.has(areaKey({ ...area, schema: null }));
   };
 }
 
 /**
- * The part of a snapshot that a change of these nodes touches: entries in their areas, above and below, and the principals of these
- * entries. An entry on everything is above all catalogs. `SnapshotStore.readTouched` selects the same rows in the database.
+ * The part of a snapshot that a change of these nodes can affect: all grants and policies that `makeTouchTest` selects, and their principals.
+ * `SnapshotStore.readTouched` selects the same rows in the database.
  */
 export function touchedPart(
   snapshot: Snapshot,
   nodes: readonly Node[],
-  further: readonly PolicyPrincipal[] = [],
+  principals: readonly PolicyPrincipal[] = [],
 ): Snapshot {
-  const areas = nodes.map(areaOf);
-  const inTree = areas.filter(({ isNonData }) => !isNonData);
-  const keys = new Set(inTree.map(keyOf));
-  const catalogs = new Set(inTree.map(({ catalog }) => catalog));
-  const isTouched = ({ resource }: { resource: Node }): boolean => {
-    const area = areaOf(resource);
-    if (area.isNonData) return inTree.length < areas.length;
-    if (area.catalog === null || catalogs.has(null)) return inTree.length > 0;
-    if (area.schema === null) return catalogs.has(area.catalog);
-    return keys.has(keyOf(area)) || keys.has(keyOf({ ...area, schema: null }));
-  };
-  const policies = snapshot.policies.filter(isTouched);
-  const touched = snapshot.grants.filter(isTouched);
-  const isForAll = isAboutEveryone(touched, policies) || further.some(({ type }) => type === 'everyone');
-  const part = new Set(new Principals(snapshot).part(touched, policies, isForAll));
-  const grants = snapshot.grants.filter((grant) => part.has(grant));
-  const named = [...[...grants, ...policies].flatMap(principalsOf), ...further];
-  const ids = (type: 'user' | 'group') => new Set(named.flatMap((each) => (each.type === type ? [each.id] : [])));
-  const groupIds = ids('group');
-  // Everyone includes the engine principals that are in any group.
-  const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (isForAll && engines.length > 0));
-  const userIds = new Set([...ids('user'), ...groups.flatMap(({ members }) => members)]);
-  const users = snapshot.users.filter(({ id }) => isForAll || userIds.has(id));
+  const isTouched = makeTouchTest(nodes);
+  const policies = snapshot.policies.filter(({ resource }) => isTouched(resource));
+  const touchedGrants = snapshot.grants.filter(({ resource }) => isTouched(resource));
+  const hasEveryone = dependsOnEveryone(touchedGrants, policies) || principals.some(({ type }) => type === 'everyone');
+  const grantsToKeep = new Set(new Principals(snapshot).withEngineGrants(touchedGrants, policies, hasEveryone));
+  const grants = snapshot.grants.filter((grant) => grantsToKeep.has(grant));
+  const allPrincipals = [...[...grants, ...policies].flatMap(principalsOf), ...principals];
+  const idsOf = (type: 'user' | 'group') =>
+    new Set(allPrincipals.flatMap((each) => (each.type === type ? [each.id] : [])));
+  const groupIds = idsOf('group');
+  // With `hasEveryone`, all groups with engine principals are needed, because everyone includes the engine principals of every group.
+  const groups = snapshot.groups.filter(({ id, engines }) => groupIds.has(id) || (hasEveryone && engines.length > 0));
+  const userIds = new Set([...idsOf('user'), ...groups.flatMap(({ members }) => members)]);
+  const users = snapshot.users.filter(({ id }) => hasEveryone || userIds.has(id));
   return { ...snapshot, grants, policies, groups, users };
 }
 
-function keyOf({ catalog, schema }: Area): string {
+function areaKey({ catalog, schema }: Area): string {
   return JSON.stringify([catalog, schema]);
 }

@@ -1,9 +1,9 @@
-import { kindOf, namedBy, type Node } from '../../trino-rules/model/node.js';
+import { kindOf, principalIn, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { EntryFilter } from '../domain/grant.js';
 
-/** The columns of an entry's principal and node in the tables `grants` and `policies`, with their types. */
-const COLUMNS = {
+/** The columns for the principal and the node of a row in the tables `grants` and `policies`, with their types. */
+const TYPE_BY_COLUMN = {
   user_id: 'integer',
   group_id: 'integer',
   engine_name: 'text',
@@ -18,26 +18,26 @@ const COLUMNS = {
   is_as_everyone: 'boolean',
 } as const;
 
-export const ENTRY_COLUMNS = Object.keys(COLUMNS);
-export const ENTRY_TYPES = Object.values(COLUMNS);
+export const ENTRY_COLUMNS = Object.keys(TYPE_BY_COLUMN);
+export const ENTRY_TYPES = Object.values(TYPE_BY_COLUMN);
 
-export function entryValues(principal: PolicyPrincipal, node: Node): unknown[] {
+export function entryColumnValues(principal: PolicyPrincipal, node: Node): unknown[] {
   const { catalog = null, schema = null, table, routine = null } = node;
   const kind = kindOf(node);
-  const named = namedBy(node);
+  const namedPrincipal = principalIn(node);
   return [
     ...policyPrincipalValues(principal),
     kind === 'catalog' || kind === 'schema' || kind === 'table' ? 'tree' : kind,
     catalog,
     schema,
     table ?? routine,
-    ...(named === undefined ? [null, null, null, false] : policyPrincipalValues(named)),
+    ...(namedPrincipal === undefined ? [null, null, null, false] : policyPrincipalValues(namedPrincipal)),
   ];
 }
 
 type PrincipalValues = [user: number | null, group: number | null, engine: string | null];
 
-/** The values for `user_id, group_id, engine_name`. */
+/** The values of a principal's columns: `user_id`, `group_id` and `engine_name`. */
 export function principalValues(principal: Principal): PrincipalValues {
   switch (principal.type) {
     case 'user':
@@ -49,45 +49,44 @@ export function principalValues(principal: Principal): PrincipalValues {
   }
 }
 
-/** The values for `user_id, group_id, engine_name, is_for_everyone`. */
 function policyPrincipalValues(principal: PolicyPrincipal): [...PrincipalValues, boolean] {
   return principal.type === 'everyone' ? [null, null, null, true] : [...principalValues(principal), false];
 }
 
-/** Whether a principal's JSON includes its current name, which rules do not need. */
-type Naming = 'named' | 'unnamed';
+/** Whether a principal's JSON contains the current name besides the id. Snapshots for rules need only the id. */
+export type NamesInJson = 'with-names' | 'ids-only';
 
 /**
- * A PolicyPrincipal or, with the name, a NamedPolicyPrincipal as JSON. Table checks guarantee that all three columns are null only for
- * everyone. The group comes last, because in `group_members` it is the group that the member is in.
+ * SQL for a PolicyPrincipal or, with the name, a NamedPolicyPrincipal as JSON. Constraints of the tables ensure that all three columns are
+ * null only for everyone. The group is tested last, because `group_id` is set for every row of `group_members`.
  * @param prefix of the columns `user_id`, `group_id` and `engine_name`, such as `g.`
  */
-export function principalForm(prefix: string, naming: Naming): string {
-  const name = (table: string, column: string, id: string) =>
-    naming === 'named' ? `, 'name', (SELECT ${column} FROM ${table} WHERE id = ${prefix}${id})` : '';
+export function principalJson(prefix: string, names: NamesInJson): string {
+  const nameSql = (table: string, column: string, id: string) =>
+    names === 'with-names' ? `, 'name', (SELECT ${column} FROM ${table} WHERE id = ${prefix}${id})` : '';
   return `CASE
-    WHEN ${prefix}user_id IS NOT NULL THEN json_build_object('type', 'user', 'id', ${prefix}user_id${name('users', 'username', 'user_id')})
+    WHEN ${prefix}user_id IS NOT NULL THEN json_build_object('type', 'user', 'id', ${prefix}user_id${nameSql('users', 'username', 'user_id')})
     WHEN ${prefix}engine_name IS NOT NULL THEN json_build_object('type', 'engine', 'name', ${prefix}engine_name)
-    WHEN ${prefix}group_id IS NOT NULL THEN json_build_object('type', 'group', 'id', ${prefix}group_id${name('groups', 'name', 'group_id')})
+    WHEN ${prefix}group_id IS NOT NULL THEN json_build_object('type', 'group', 'id', ${prefix}group_id${nameSql('groups', 'name', 'group_id')})
     ELSE json_build_object('type', 'everyone') END`;
 }
 
-/** The node of a grant or a policy as JSON, and for a policy the column in it. */
-export function resourceForm(alias: string, naming: Naming, column = 'NULL::text'): string {
-  const isRoutine = `${alias}.node_kind = 'routine'`;
+/** SQL for the node of a grant or a policy as JSON. @param column SQL for the name of a policy's column */
+export function resourceJson(alias: string, names: NamesInJson, column = 'NULL::text'): string {
+  const isRoutineSql = `${alias}.node_kind = 'routine'`;
   return `json_strip_nulls(json_build_object(
     'catalog', ${alias}.catalog_name, 'schema', ${alias}.schema_name,
-    'table', CASE WHEN NOT ${isRoutine} THEN ${alias}.table_name END, 'routine', CASE WHEN ${isRoutine} THEN ${alias}.table_name END,
+    'table', CASE WHEN NOT ${isRoutineSql} THEN ${alias}.table_name END, 'routine', CASE WHEN ${isRoutineSql} THEN ${alias}.table_name END,
     'engine', CASE WHEN ${alias}.node_kind = 'engine' THEN true END,
-    'as', CASE WHEN ${alias}.node_kind = 'acting' THEN ${principalForm(`${alias}.as_`, naming)} END,
-    'queries', CASE WHEN ${alias}.node_kind = 'queries' THEN ${principalForm(`${alias}.as_`, naming)} END,
+    'as', CASE WHEN ${alias}.node_kind = 'acting' THEN ${principalJson(`${alias}.as_`, names)} END,
+    'queries', CASE WHEN ${alias}.node_kind = 'queries' THEN ${principalJson(`${alias}.as_`, names)} END,
     'column', ${column}))`;
 }
 
-/** The number of parameters of `filterValues`. A statement numbers its own parameters after them. */
+/** The number of parameters that `filterValues` makes. A statement with a filter numbers its own parameters after these. */
 export const FILTER_PARAMETERS = 18;
 
-/** The condition of a filter on a row of `grants` or `policies`, with the parameters of `filterValues` as its first ones. */
+/** SQL condition that a row of `grants` or `policies` matches a filter. The statement's first parameters must be those of `filterValues`. */
 export const filterCondition = (row: string) => `
       ($1::integer IS NULL OR ${row}.user_id = $1)
   AND ($2::integer IS NULL OR ${row}.group_id = $2)
@@ -116,17 +115,17 @@ export const filterCondition = (row: string) => `
     OR EXISTS (SELECT FROM groups WHERE id = ${row}.group_id AND strpos(lower(name), lower($18)) > 0))`;
 
 export function filterValues(filter: EntryFilter): unknown[] {
-  const { principal, catalog, schema, table, routine, kind, named, covering, text } = filter;
+  const { principal, catalog, schema, table, routine, kind, targetPrincipal, covering, text } = filter;
   return [
-    ...wanted(principal),
+    ...principalFilterValues(principal),
     ...[catalog, schema, table, routine, kind],
-    ...wanted(named),
+    ...principalFilterValues(targetPrincipal),
     ...[covering ? true : null, covering?.catalog, covering?.schema, covering?.table, text],
   ];
 }
 
-/** The values that a principal's columns must have; nulls match any principal. */
-function wanted(principal: PolicyPrincipal | null | undefined): unknown[] {
+/** The values that the columns of a row's principal must have. Null matches every value of a column. */
+function principalFilterValues(principal: PolicyPrincipal | null | undefined): unknown[] {
   if (!principal) return [null, null, null, null];
   const [user, group, engine, isEveryone] = policyPrincipalValues(principal);
   return [user, group, engine, isEveryone || null];

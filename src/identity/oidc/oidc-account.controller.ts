@@ -19,7 +19,7 @@ import { Answers, ApiRoute, NoContent } from '../../platform/http/openapi.js';
 import { RowIdPipe } from '../../platform/http/parameters.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { OidcAccountService } from './oidc-account.service.js';
-import { requireOidc } from './oidc-settings.js';
+import { requireOidc } from './identity-provider.js';
 import {
   ConfirmUrlResponse,
   LinkDto,
@@ -29,7 +29,7 @@ import {
   toLinkResponse,
 } from './oidc.dto.js';
 
-/** Routes for signed-in people: confirming a session at the provider, and linking accounts to people there. */
+/** Routes for signed-in people: they confirm a session at the identity provider, and link accounts to people of the provider. */
 @ApiTags('auth')
 @Controller('api')
 export class OidcAccountController {
@@ -43,7 +43,7 @@ export class OidcAccountController {
   @ApiBearerAuth('access-token')
   @ApiRoute(
     'confirmAtProvider',
-    'Sign in at the identity provider once more, before what asks for a recent proof',
+    'Begin a new sign-in at the identity provider, as a recent proof for this session',
     'not_found',
     'provider_unavailable',
   )
@@ -62,7 +62,7 @@ export class OidcAccountController {
   }
 
   @ApiBearerAuth('access-token')
-  @ApiRoute('getOwnLink', 'Whether one signs in at the identity provider, too', 'not_found')
+  @ApiRoute('getOwnLink', 'The link of the own account to a person at the identity provider', 'not_found')
   @Get('auth/oidc/link')
   @Answers(LinkResponse)
   async ownLink(@CurrentUser() { id }: AuthenticatedUser): Promise<LinkResponse> {
@@ -72,7 +72,7 @@ export class OidcAccountController {
   @ApiBearerAuth('access-token')
   @ApiRoute(
     'linkAtProvider',
-    'Link the own account: where the browser goes to sign in at the identity provider',
+    'Begin to link the own account to a person at the identity provider',
     'not_found',
     'already_linked',
     'provider_unavailable',
@@ -106,21 +106,21 @@ export class OidcAccountController {
   @NoContent()
   unlink(
     @CurrentUser() { id }: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @CurrentClient() client: Client,
   ): Promise<void> {
-    return this.accounts.unlinkOwn(id, by, client);
+    return this.accounts.unlinkOwn(id, context, client);
   }
 
   @AdministratorsOnly()
-  @ApiRoute('getUserLink', 'Whether an account is linked to a person at the identity provider')
+  @ApiRoute('getUserLink', 'The link of an account to a person at the identity provider')
   @Get('admin/users/:id/link')
   @Answers(LinkResponse)
   async linkOfUser(@Param('id', RowIdPipe) id: number): Promise<LinkResponse> {
     return toLinkResponse(await this.accounts.linkOf(id));
   }
 
-  /** Afterwards an account without a password belongs to the next person who signs in with its name. */
+  /** Unlinks an account. An account without a password then goes to the next person who signs in with the account's name. */
   @AdministratorsOnly()
   @ApiRoute(
     'unlinkUser',
@@ -132,10 +132,10 @@ export class OidcAccountController {
   async unlinkUser(
     @Param('id', RowIdPipe) id: number,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @CurrentClient() client: Client,
   ): Promise<void> {
     this.sessions.requireRecentProof(user);
-    return this.accounts.unlink(id, by, client);
+    return this.accounts.unlink(id, context, client);
   }
 }

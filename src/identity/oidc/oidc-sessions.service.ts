@@ -9,41 +9,40 @@ import { Transaction } from '../../platform/database/transaction.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { sessionsEndedBy } from './domain/claims.js';
 import type { Recheck } from './domain/provider-session.js';
-import { IdentityProvider, type Renewal } from './identity-provider.js';
+import { IdentityProvider, type Renewal, requireOidc } from './identity-provider.js';
 import { OidcMetrics } from './oidc.metrics.js';
-import { requireOidc } from './oidc-settings.js';
 import { OidcStore } from './oidc.store.js';
 import { PeopleService } from './people.service.js';
 import { SealService } from './seal.service.js';
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds for which a used logout token is remembered: longer than it is accepted (`maxTokenAge`). */
-const REMEMBERED_MS = 60 * MINUTE_MS;
+/** Milliseconds for which a used logout token is remembered, longer than the token is accepted (`TIME_CHECKS` of the identity provider). */
+const LOGOUT_TOKEN_MEMORY_MS = 60 * MINUTE_MS;
 
-/** The most concurrent requests to the provider: many people begin work at the same hour. */
-const MOST_AT_ONCE = 4;
+/** The most concurrent rechecks, so that the provider is not flooded when many people begin work at the same hour. */
+const MAX_CONCURRENT_RECHECKS = 4;
 
-/** The most sessions whose next recheck is kept in memory. For others the database is read again. */
-const MOST_KNOWN = 10_000;
+/** The most entries of `nextRecheckAt`. For other sessions the time of the next recheck is read from the database. */
+const MAX_RECHECKS = 10_000;
 
 /** Milliseconds for which a shutdown waits for the provider's answer, which may contain the only refresh token that is still valid. */
-const STOP_MS = 6_000;
+const SHUTDOWN_WAIT_MS = 6_000;
 
 /**
- * Synchronizes sessions with the provider. A sign-out on one side ends the session on the other. Because providers do not report people
- * who left, one replica rechecks each session in use in the background. Only a clear refusal ends a session; without an answer it lives
- * to its limit.
+ * Synchronizes sessions with the provider. A sign-out on one side ends the session on the other. Providers do not report that a person has
+ * left, so each session in use is rechecked in the background, by one replica. Only a clear refusal of the provider ends a session; without
+ * an answer the session goes on until it expires.
  */
 @Injectable()
 export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
   /** The time of each session's next recheck, in milliseconds since 1970. */
-  private readonly nextAt = new Map<string, number>();
-  /** Sessions that wait for a recheck, each once, however long the provider takes. */
-  private readonly waiting = new Set<string>();
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly nextRecheckAt = new Map<string, number>();
+  /** Ids of sessions that wait for a recheck. */
+  private readonly waitingSessionIds = new Set<string>();
+  private readonly runningRechecks = new Set<Promise<void>>();
   private isStopping = false;
-  private isSilent = false;
+  private wasProviderSilent = false;
 
   constructor(
     private readonly settings: Settings,
@@ -61,14 +60,14 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     if (this.settings.oidc === null) return;
-    this.sessions.noteUse = (sessionId) => this.noteUse(sessionId);
+    this.sessions.recordUse = (sessionId) => this.queueRecheck(sessionId);
     if (requireOidc(this.settings).signOutAtProvider)
       this.sessions.signOutUrl = (sessionId) => this.signOutUrl(sessionId);
   }
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true;
-    await this.timers.waitAtMost(STOP_MS, Promise.all(this.underWay));
+    await this.timers.waitAtMost(SHUTDOWN_WAIT_MS, Promise.all(this.runningRechecks));
   }
 
   /**
@@ -82,16 +81,16 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
       const { code, reason } = verdict;
       throw code === 'provider_unavailable' ? new Refused(code) : new Refused('logout_token_invalid', { reason });
     }
-    const logout = sessionsEndedBy(verdict.claims);
-    if (logout === null) throw new Refused('logout_token_invalid', { reason: 'claims' });
-    const [now, at] = [this.clock.now(), new Date(Number(verdict.claims['iat']) * 1000)];
+    const logoutClaims = sessionsEndedBy(verdict.claims);
+    if (logoutClaims === null) throw new Refused('logout_token_invalid', { reason: 'claims' });
+    const [now, signedOutAt] = [this.clock.now(), new Date(Number(verdict.claims['iat']) * 1000)];
     await this.transaction.run(async () => {
-      const until = new Date(now.getTime() + REMEMBERED_MS);
-      if (!(await this.store.markUsed(secretDigest(`logout ${logout.jti}`), until, now))) {
+      const rememberedUntil = new Date(now.getTime() + LOGOUT_TOKEN_MEMORY_MS);
+      if (!(await this.store.markUsed(secretDigest(`logout ${logoutClaims.jti}`), rememberedUntil, now))) {
         throw new Refused('logout_token_invalid', { reason: 'used before' });
       }
       await this.sessions.endProviderSessions(
-        await this.store.recordSignOut(issuer, logout.ended, at, now),
+        await this.store.recordSignOut(issuer, logoutClaims.target, signedOutAt, now),
         'oidc',
         client,
       );
@@ -105,54 +104,53 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     return idToken === null ? null : this.provider.signOutUrl(idToken);
   }
 
-  private noteUse(sessionId: string): void {
+  private queueRecheck(sessionId: string): void {
     const now = this.clock.now().getTime();
-    if (now < (this.nextAt.get(sessionId) ?? 0)) return;
-    this.scheduleRecheck(sessionId, now + this.interval);
-    this.waiting.add(sessionId);
+    if (now < (this.nextRecheckAt.get(sessionId) ?? 0)) return;
+    this.scheduleRecheck(sessionId, now + this.recheckMs);
+    this.waitingSessionIds.add(sessionId);
     this.startRechecks();
   }
 
   private startRechecks(): void {
-    if (this.isStopping || this.underWay.size >= MOST_AT_ONCE) return;
-    const [sessionId] = this.waiting;
+    if (this.isStopping || this.runningRechecks.size >= MAX_CONCURRENT_RECHECKS) return;
+    const [sessionId] = this.waitingSessionIds;
     if (sessionId === undefined) return;
-    this.waiting.delete(sessionId);
+    this.waitingSessionIds.delete(sessionId);
     const recheck = this.recheck(sessionId)
       .catch((error: unknown) => this.log.warn('session could not be checked at the provider', { err: error }))
       .finally(() => {
-        this.underWay.delete(recheck);
+        this.runningRechecks.delete(recheck);
         this.startRechecks();
       });
-    this.underWay.add(recheck);
+    this.runningRechecks.add(recheck);
   }
 
   private async recheck(sessionId: string): Promise<void> {
-    const recheck = await this.takeRecheck(sessionId);
+    const recheck = await this.claimRecheck(sessionId);
     if (recheck?.isDue === true) await this.askProvider(sessionId, recheck);
-    else if (recheck !== null) this.scheduleRecheck(sessionId, recheck.askedAt.getTime() + this.interval);
+    else if (recheck !== null) this.scheduleRecheck(sessionId, recheck.askedAt.getTime() + this.recheckMs);
     else if (requireOidc(this.settings).groupsClaim !== null) await this.recheckGroups(sessionId);
-    // The provider cannot be asked about this session, and nothing depends on it.
+    // This session needs no recheck: it has no refresh token to ask the provider with, and groups do not come from the provider.
     else this.scheduleRecheck(sessionId, Infinity);
   }
 
-  /** Rechecks groups for a session without a refresh token by another session of its account. Without one, memberships expire. */
+  /** Rechecks the account's memberships with a refresh token from any session of the account. Without one, the memberships expire. */
   private async recheckGroups(sessionId: string): Promise<void> {
-    const found = await this.store.otherSession(sessionId, requireOidc(this.settings).issuer, this.clock.now());
-    if (found === null) return;
-    const recheck = found.sessionId === null ? null : await this.takeRecheck(found.sessionId);
-    if (found.sessionId === null || recheck === null) return this.people.endExpiredGroups(found.userId);
-    // If the other session has ended, the account may have a third one.
-    if (recheck.isDue && (await this.askProvider(found.sessionId, recheck)) === 'ended')
+    const renewable = await this.store.renewableSession(sessionId, requireOidc(this.settings).issuer, this.clock.now());
+    if (renewable === null) return;
+    const recheck = renewable.sessionId === null ? null : await this.claimRecheck(renewable.sessionId);
+    if (renewable.sessionId === null || recheck === null) return this.people.endExpiredMemberships(renewable.userId);
+    if (recheck.isDue && (await this.askProvider(renewable.sessionId, recheck)) === 'ended')
       await this.recheckGroups(sessionId);
   }
 
-  private takeRecheck(sessionId: string): Promise<Recheck | null> {
+  private claimRecheck(sessionId: string): Promise<Recheck | null> {
     const now = this.clock.now();
-    return this.store.takeRecheck(sessionId, new Date(now.getTime() - this.interval), now);
+    return this.store.claimRecheck(sessionId, new Date(now.getTime() - this.recheckMs), now);
   }
 
-  /** Asks the provider whether a session goes on. @returns null: the refresh token cannot be used */
+  /** Asks the provider whether a session goes on, and applies the answer. @returns null: the refresh token cannot be decrypted, or another provider issued it */
   private async askProvider(sessionId: string, recheck: Recheck): Promise<Renewal['kind'] | null> {
     const { session } = recheck;
     const refreshToken = this.seal.open('refresh-token', session.refreshToken);
@@ -166,28 +164,28 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
 
   private async applyRenewal(renewal: Renewal, sessionId: string, { userId, session }: Recheck): Promise<void> {
     if (renewal.kind === 'ended') return this.endSession(sessionId, session.refreshToken);
-    // The new token is stored first, because the provider may refuse the former one from now on.
-    const kept = await this.keepToken(sessionId, session.refreshToken, renewal.refreshToken);
-    this.noteSilence(renewal.kind === 'silent' ? renewal.reason : null);
+    // The new refresh token is stored before anything can fail, because the provider may refuse the former one from now on.
+    const storedToken = await this.storeNextToken(sessionId, session.refreshToken, renewal.refreshToken);
+    this.logSilence(renewal.kind === 'silent' ? renewal.reason : null);
     if (renewal.kind === 'silent' || renewal.claims === null) return;
-    if (renewal.claims['sub'] !== session.subject) return this.endSession(sessionId, kept);
-    // An unlink may have ended the session and its memberships meanwhile.
+    if (renewal.claims['sub'] !== session.subject) return this.endSession(sessionId, storedToken);
+    // Without a live session no memberships are written: the account may have been unlinked meanwhile.
     const account = await this.sessions.accountOf({ id: sessionId, userId });
     if (account === null) return;
-    // If too much is being written, the next recheck follows the groups.
-    const by = { actor: null, origin: null };
-    await this.people.applyGroupsClaim(account, renewal.claims, by, { isReported: false, heldMs: 0 });
+    // If the service is too busy to write the memberships, the next recheck writes them.
+    const context = { actor: null, origin: null };
+    await this.people.applyGroupsClaim(account, renewal.claims, context, { mustReport: false, validityMs: 0 });
   }
 
-  /** Stores the next refresh token. @returns the sealed token that the session has now, unless another sign-in has replaced it */
-  private async keepToken(sessionId: string, former: string, next: string | null): Promise<string> {
-    if (next === null) return former;
-    const sealed = this.seal.seal('refresh-token', next);
-    await this.store.replaceRefreshToken(sessionId, former, sealed);
-    return sealed;
+  /** Stores the next refresh token, unless a concurrent sign-in has replaced `formerToken`. */
+  private async storeNextToken(sessionId: string, formerToken: string, nextToken: string | null): Promise<string> {
+    if (nextToken === null) return formerToken;
+    const sealedToken = this.seal.seal('refresh-token', nextToken);
+    await this.store.replaceRefreshToken(sessionId, formerToken, sealedToken);
+    return sealedToken;
   }
 
-  /** Ends the session, unless the person has confirmed it meanwhile, which gave it another refresh token. */
+  /** Ends the session if it still has `refreshToken`. It has another one if the person has confirmed the session meanwhile. */
   private async endSession(sessionId: string, refreshToken: string): Promise<void> {
     await this.transaction.run(async () => {
       if (!(await this.store.replaceRefreshToken(sessionId, refreshToken, null))) return;
@@ -195,20 +193,21 @@ export class OidcSessionsService implements OnModuleInit, OnModuleDestroy {
     });
   }
 
-  /** Logs the first unusable answer, and the next one only after a usable one. */
-  private noteSilence(reason: string | null): void {
-    if (reason !== null && !this.isSilent) this.log.warn('session could not be checked at the provider', { reason });
-    this.isSilent = reason !== null;
+  /** Logs only the first of successive unusable answers. @param reason null: the answer was usable */
+  private logSilence(reason: string | null): void {
+    if (reason !== null && !this.wasProviderSilent)
+      this.log.warn('session could not be checked at the provider', { reason });
+    this.wasProviderSilent = reason !== null;
   }
 
-  private scheduleRecheck(sessionId: string, at: number): void {
-    this.nextAt.delete(sessionId);
-    const [oldest] = this.nextAt.keys();
-    if (this.nextAt.size >= MOST_KNOWN && oldest !== undefined) this.nextAt.delete(oldest);
-    this.nextAt.set(sessionId, at);
+  private scheduleRecheck(sessionId: string, recheckAt: number): void {
+    this.nextRecheckAt.delete(sessionId);
+    const [oldestId] = this.nextRecheckAt.keys();
+    if (this.nextRecheckAt.size >= MAX_RECHECKS && oldestId !== undefined) this.nextRecheckAt.delete(oldestId);
+    this.nextRecheckAt.set(sessionId, recheckAt);
   }
 
-  private get interval(): number {
+  private get recheckMs(): number {
     return requireOidc(this.settings).recheckMinutes * MINUTE_MS;
   }
 }

@@ -4,14 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenResponse, toTokenResponse } from '../../auth/auth.dto.js';
 import { Refused } from '../../kernel/errors.js';
 import { type Client, CurrentClient, Public } from '../../platform/http/access.js';
-import { BodyLimits, FORM } from '../../platform/http/body-limits.js';
+import { BodyLimits, FORM_TYPE } from '../../platform/http/body-limits.js';
 import { cookiesOf } from '../../auth/domain/browser-cookie.js';
 import { Answers, ApiRoute } from '../../platform/http/openapi.js';
 import { Settings } from '../../platform/settings/settings.js';
 import { EXCHANGE_FAILURES } from './domain/claims.js';
-import { consoleReturnAddress, pagePathProblem, returnProblem } from './domain/flow.js';
+import { consoleReturnAddress, pagePathProblem, returnAddressProblem } from './domain/flow.js';
 import { OidcSessionsService } from './oidc-sessions.service.js';
-import { requireOidc } from './oidc-settings.js';
+import { requireOidc } from './identity-provider.js';
 import type { Redirect } from './oidc-flows.service.js';
 import { OidcSignInService } from './oidc-sign-in.service.js';
 import {
@@ -47,7 +47,7 @@ export class OidcController {
     return { enabled: true, name, start_url: oidc.publicUrl + START_PATH, password_sign_in };
   }
 
-  @ApiRoute('startSignIn', 'Go to the identity provider (a page of a browser goes there)', 'not_found')
+  @ApiRoute('startSignIn', 'Redirect the browser to the identity provider', 'not_found')
   @Get('start')
   @HttpCode(302)
   @ApiFoundResponse({ description: 'To the provider; or back at once with error= and request_id=.' })
@@ -57,12 +57,12 @@ export class OidcController {
     @CurrentClient() client: Client,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const to = this.checkReturnAddress(return_to, code_challenge);
+    const returnTarget = this.checkReturnAddress(return_to, code_challenge);
     const cookies = cookiesOf(headers.cookie);
-    goOn(reply, await this.signIn.begin({ ...to, isAnew: max_age !== undefined }, cookies, client));
+    sendRedirect(reply, await this.signIn.begin({ ...returnTarget, isForced: max_age !== undefined }, cookies, client));
   }
 
-  @ApiRoute('startConsoleSignIn', 'Go to the identity provider from the web console', 'not_found')
+  @ApiRoute('startConsoleSignIn', 'Redirect from the web console to the identity provider', 'not_found')
   @Get('console')
   @HttpCode(302)
   @ApiFoundResponse({ description: 'To the provider; or back at once with error= and request_id=.' })
@@ -74,17 +74,17 @@ export class OidcController {
   ): Promise<void> {
     const { publicUrl } = requireOidc(this.settings);
     if (!this.settings.console.enabled) throw new Refused('not_found');
-    const asked = { returnTo: consoleReturnAddress(publicUrl, to), challenge: null, isAnew: false };
-    goOn(reply, await this.signIn.begin(asked, cookiesOf(headers.cookie), client));
+    const returnTarget = { returnTo: consoleReturnAddress(publicUrl, to), challenge: null, isForced: false };
+    sendRedirect(reply, await this.signIn.begin(returnTarget, cookiesOf(headers.cookie), client));
   }
 
-  @ApiRoute('finishSignIn', 'Come back from the identity provider', 'not_found')
+  @ApiRoute('finishSignIn', 'The address to which the identity provider redirects after a sign-in', 'not_found')
   @Get('callback')
   @HttpCode(303)
   @ApiResponse({
     status: 303,
     description:
-      'To return_to, with code= (the console: with its cookie; after a confirmation: as it was), or with error= and request_id=; after a sign-out, to /sign-in.',
+      'To return_to: a web client gets code=, the console a cookie, and a failure adds error= and request_id=. After a sign-out: to /sign-in.',
   })
   async callback(
     @Req() { headers, url, protocol, hostname }: FastifyRequest,
@@ -93,14 +93,14 @@ export class OidcController {
   ): Promise<void> {
     requireOidc(this.settings);
     const answer = new URL(url, 'http://localhost').searchParams;
-    if (answer.get('state') === SIGNED_OUT) return void reply.header('Location', '/sign-in');
-    const site = { production: this.settings.production, protocol, hostname };
-    goOn(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), { client, site }));
+    if (answer.get('state') === SIGN_OUT_STATE) return void reply.header('Location', '/sign-in');
+    const site = { isProduction: this.settings.isProduction, protocol, hostname };
+    sendRedirect(reply, await this.signIn.finish(answer, cookiesOf(headers.cookie), { client, site }));
   }
 
   @ApiRoute(
     'redeemSignInCode',
-    'Tokens for a code that somebody brought back',
+    'Exchange the code of a sign-in for tokens',
     'not_found',
     'code_invalid',
     'account_deactivated',
@@ -114,14 +114,14 @@ export class OidcController {
 
   @ApiRoute(
     'exchangeToken',
-    "An access token for a token of the identity provider's",
+    'Exchange a token of the identity provider for an access token',
     'not_found',
     'too_many_requests',
     ...EXCHANGE_FAILURES,
   )
   @Post('exchange')
   // A token of the identity provider with 200 groups has 9 kB.
-  @BodyLimits({ bytes: 24 * 1024 })
+  @BodyLimits({ maxBytes: 24 * 1024 })
   @Answers(ExchangeResponse)
   async exchange(@Body() { token }: ExchangeDto, @CurrentClient() client: Client): Promise<ExchangeResponse> {
     const { refresh_token: _, ...answer } = toTokenResponse(await this.signIn.exchange(token, client));
@@ -130,18 +130,18 @@ export class OidcController {
 
   @ApiRoute(
     'endSessionsOfProvider',
-    'The provider ends sessions (it calls this itself)',
+    'End sessions that ended at the identity provider, which calls this itself',
     'not_found',
     'logout_token_invalid',
     'provider_unavailable',
   )
   @Post('backchannel-logout')
-  // Providers send forms only (OpenID Connect Back-Channel Logout 1.0 section 2.5).
-  @BodyLimits({ types: [FORM] })
+  // Providers send logout tokens in forms only (OpenID Connect Back-Channel Logout 1.0 section 2.5).
+  @BodyLimits({ types: [FORM_TYPE] })
   @HttpCode(200)
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ schema: LOGOUT_FORM })
-  @ApiOkResponse({ description: 'They are ended.' })
+  @ApiOkResponse({ description: 'The sessions have ended.' })
   async backchannelLogout(
     @Body() form: Record<string, unknown> | undefined,
     @CurrentClient() client: Client,
@@ -150,7 +150,7 @@ export class OidcController {
     await this.sessions.endByProvider(typeof token === 'string' ? token : '', client);
   }
 
-  /** Checks the return address: a page of the console, or an address of a web client, which also gives a challenge. @throws Refused 400 */
+  /** Checks the return address: a page of the console, or an address of a web client, which must also send a challenge. @throws Refused 400 */
   private checkReturnAddress(
     address: string,
     challenge: string | undefined,
@@ -159,21 +159,21 @@ export class OidcController {
     if (challenge === undefined && this.settings.console.enabled && pagePathProblem(address) === null) {
       return { returnTo: consoleReturnAddress(publicUrl, address), challenge: null };
     }
-    const problem = returnProblem(address, returnOrigins);
-    if (problem !== null) throw invalid('return_to', problem);
+    const problem = returnAddressProblem(address, returnOrigins);
+    if (problem !== null) throw invalidField('return_to', problem);
     if (challenge === undefined)
-      throw invalid('code_challenge', 'is required where return_to is no page of the console');
+      throw invalidField('code_challenge', 'is required where return_to is no page of the console');
     return { returnTo: address, challenge };
   }
 }
 
-/** `state` of the console's sign-outs at the provider, which come back to the callback. */
-const SIGNED_OUT = 'signed-out';
+/** The `state` of the console's sign-outs at the provider. After a sign-out the provider adds this `state` to its redirect to the callback. */
+const SIGN_OUT_STATE = 'signed-out';
 
-function goOn(reply: FastifyReply, { location, cookies }: Redirect): void {
+function sendRedirect(reply: FastifyReply, { location, cookies }: Redirect): void {
   void reply.header('Location', location).header('Set-Cookie', cookies);
 }
 
-function invalid(field: string, message: string): Refused {
+function invalidField(field: string, message: string): Refused {
   return new Refused('validation_failed', { errors: [{ field, message }] });
 }

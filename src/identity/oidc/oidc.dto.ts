@@ -25,7 +25,7 @@ export class StartQuery {
   @Matches(/^[\w-]{43}$/, { message: 'must be the SHA-256 of the verifier in base64url, without padding' })
   code_challenge?: string;
 
-  @ApiPropertyOptional({ enum: ['0'], description: 'The provider asks for a sign-in anew, which is a recent proof.' })
+  @ApiPropertyOptional({ enum: ['0'], description: 'Asks for a new sign-in, which counts as a recent proof.' })
   @FieldRule((age) => (age === undefined || age === '0' ? null : 'must be 0'))
   max_age?: string;
 }
@@ -35,34 +35,34 @@ export class ConsoleStartQuery {
     maxLength: 1000,
     pattern: PAGE_PATH,
     default: '/',
-    description: 'The page to come to, signed in.',
+    description: 'The page to open afterwards.',
   })
   @FieldRule((to) => (to === undefined ? null : typeof to === 'string' ? pagePathProblem(to) : 'must be given once'))
   to?: string;
 }
 
 export class ProviderConfirmationDto {
-  @ApiProperty({ maxLength: 1000, pattern: PAGE_PATH, description: 'The page to come back to, with its query.' })
+  @ApiProperty({ maxLength: 1000, pattern: PAGE_PATH, description: 'The page of the console to return to.' })
   @TextRule(pagePathProblem)
   to!: string;
 }
 
 export class ConfirmUrlResponse {
-  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign in at the provider once more.' })
+  @ApiProperty({ format: 'uri', description: 'The address at which the browser signs in at the provider once more.' })
   confirm_url!: string;
 }
 
 export class LinkDto extends PickType(PasswordChangeDto, ['current_password']) {}
 
 export class LinkUrlResponse {
-  @ApiProperty({ format: 'uri', description: 'Where the browser goes to sign in at the provider as whom it is.' })
+  @ApiProperty({ format: 'uri', description: 'The address at which the person to link signs in at the provider.' })
   link_url!: string;
 }
 
 export class LinkResponse {
-  @ApiField(NULLABLE_MOMENT, 'Null: the account is linked to nobody.') linked_at!: string | null;
-  @ApiField(NULLABLE_TEXT, 'The provider.') issuer!: string | null;
-  @ApiField(NULLABLE_TEXT, 'The person there.') subject!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'Time of the link. Null: the account is not linked.') linked_at!: string | null;
+  @ApiField(NULLABLE_TEXT, 'The issuer URL of the provider.') issuer!: string | null;
+  @ApiField(NULLABLE_TEXT, 'The id of the person at the provider.') subject!: string | null;
 }
 
 export function toLinkResponse(link: Link | null): LinkResponse {
@@ -74,7 +74,7 @@ export function toLinkResponse(link: Link | null): LinkResponse {
 }
 
 export class CodeDto {
-  @ApiProperty({ description: 'Out of the address that people came back to: for 60 seconds, once.' })
+  @ApiProperty({ description: 'The parameter `code` of the return address. Valid once, for 60 seconds.' })
   @TextRule(anyText)
   code!: string;
 
@@ -84,18 +84,18 @@ export class CodeDto {
 }
 
 /** The most characters of a token. A token with 200 groups has about 9,000. */
-const LONGEST_TOKEN = 20_480;
+const MAX_TOKEN_LENGTH = 20_480;
 
 export class ExchangeDto {
   @ApiProperty({
-    maxLength: LONGEST_TOKEN,
-    description: "An ID or access token of the person's, a JWT of the last ten minutes.",
+    maxLength: MAX_TOKEN_LENGTH,
+    description: 'An ID or access token of the person: a JWT issued in the last ten minutes.',
   })
-  @TextRule((token) => (token.length <= LONGEST_TOKEN ? null : `must have at most ${LONGEST_TOKEN} characters`))
+  @TextRule((token) => (token.length <= MAX_TOKEN_LENGTH ? null : `must have at most ${MAX_TOKEN_LENGTH} characters`))
   token!: string;
 }
 
-/** A TokenResponse without a refresh token: the client exchanges the provider's next token instead. */
+/** A TokenResponse without a refresh token, because the client can exchange the provider's next token instead. */
 export class ExchangeResponse extends OmitType(TokenResponse, ['refresh_token']) {}
 
 /** OpenAPI schema of a logout form, which may have further fields (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
@@ -107,13 +107,9 @@ export const LOGOUT_FORM = {
 
 export class ProviderResponse {
   @ApiProperty() enabled!: boolean;
-  @ApiProperty({
-    ...NULLABLE_TEXT,
-    example: 'sso.example.org',
-    description: 'Host of the provider. Null: there is none.',
-  })
+  @ApiProperty({ ...NULLABLE_TEXT, example: 'sso.example.org', description: 'Host of the provider. Null: none.' })
   name!: string | null;
-  @ApiField(NULLABLE_TEXT, 'Where people are sent, with return_to and code_challenge.') start_url!: string | null;
-  @ApiProperty({ description: 'Whether people sign in here with a password, too; false: administrators alone.' })
+  @ApiField(NULLABLE_TEXT, 'The address that begins a sign-in of a web client.') start_url!: string | null;
+  @ApiProperty({ description: 'Whether everybody may sign in with a password. False: only administrators may.' })
   password_sign_in!: boolean;
 }

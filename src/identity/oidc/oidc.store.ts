@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseSession } from '../../platform/database/database-session.js';
-import type { EndedAtProvider } from './domain/claims.js';
+import type { SignOutTarget } from './domain/claims.js';
 import type {
   Link,
   NewProviderSession,
@@ -10,24 +10,24 @@ import type {
   SignInCode,
 } from './domain/provider-session.js';
 
-/** Key of the advisory lock that serializes the provider's sign-outs with new sessions. */
-const ENDED_LOCK = 7_471_093;
+/** Key of the advisory lock that keeps sign-outs by the provider from running at the same time as the opening of sessions. */
+const SIGN_OUT_LOCK = 7_471_093;
 
-/** Milliseconds for which a sign-out is remembered: longer than tokens from before it are accepted (`maxTokenAge`). */
-const REMEMBERED_MS = 3_600_000;
+/** Milliseconds for which a sign-out is remembered. After this time, every token from before the sign-out is too old to be accepted. */
+const SIGN_OUT_MEMORY_MS = 3_600_000;
 
-/** Links of accounts to people at the provider, their sessions there, and single-use secrets, which are stored as digests. */
+/** Links of accounts to people at the provider, data of sessions that began there, and single-use secrets, which are stored as digests. */
 @Injectable()
 export class OidcStore {
   constructor(private readonly session: DatabaseSession) {}
 
-  async accountOf({ issuer, subject }: PersonKey): Promise<number | null> {
+  async accountIdOf({ issuer, subject }: PersonKey): Promise<number | null> {
     const select = 'SELECT user_id FROM oidc_people WHERE issuer = $1 AND subject = $2';
     return (await this.session.firstRow<{ user_id: number }>(select, [issuer, subject]))?.user_id ?? null;
   }
 
   /** The id of the account with an external id of SCIM. */
-  async pushedAccount(externalId: string): Promise<number | null> {
+  async accountIdByExternalId(externalId: string): Promise<number | null> {
     const select = 'SELECT user_id FROM scim_users WHERE external_id = $1';
     return (await this.session.firstRow<{ user_id: number }>(select, [externalId]))?.user_id ?? null;
   }
@@ -37,19 +37,19 @@ export class OidcStore {
     return this.session.firstRow<Link>(select, [userId]);
   }
 
-  /** Links an account to a person. False: the account or the person has another link. */
-  async link(userId: number, { issuer, subject }: PersonKey, at: Date): Promise<boolean> {
+  /** Links an account to a person. @returns false: the account or the person already has a link */
+  async link(userId: number, { issuer, subject }: PersonKey, linkedAt: Date): Promise<boolean> {
     const insert = `INSERT INTO oidc_people (issuer, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
                     ON CONFLICT DO NOTHING RETURNING user_id`;
-    return (await this.session.firstRow(insert, [issuer, subject, userId, at])) !== null;
+    return (await this.session.firstRow(insert, [issuer, subject, userId, linkedAt])) !== null;
   }
 
-  async recordSignIn(userId: number, at: Date): Promise<void> {
-    await this.session.execute('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, at]);
+  async recordSignIn(userId: number, signedInAt: Date): Promise<void> {
+    await this.session.execute('UPDATE oidc_people SET signed_in_at = $2 WHERE user_id = $1', [userId, signedInAt]);
   }
 
   /**
-   * Records the claims about groups that this transaction applies, and locks out other claims for the account until it ends.
+   * Records the claims about groups that this transaction applies. Until it ends, other transactions cannot apply claims to the account.
    * @returns false: newer claims were applied before
    */
   async recordClaims(userId: number, issuedAt: Date, heldUntil: Date): Promise<boolean> {
@@ -60,18 +60,18 @@ export class OidcStore {
     return (await this.session.firstRow(insert, [userId, issuedAt, heldUntil])) !== null;
   }
 
-  /** Whether the last applied claims have expired; locks as `takeClaims` does. */
+  /** Whether the last applied claims have expired. Locks the account's claims as `recordClaims` does. */
   async haveClaimsLapsed(userId: number, now: Date): Promise<boolean> {
     const select = 'SELECT FROM oidc_claims WHERE user_id = $1 AND held_until <= $2 FOR UPDATE';
     return (await this.session.firstRow(select, [userId, now])) !== null;
   }
 
-  /** Locks the account: a concurrent password change or new API token finishes before, or waits until the transaction ends. */
+  /** Locks the account, so that no password change and no creation of an API token runs at the same time as the transaction. */
   async lockAccount(userId: number): Promise<void> {
     await this.session.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
   }
 
-  /** Removes the link and the codes of the account. @returns the person and the sessions that began there; null: there was no link */
+  /** Removes the link and the codes of the account. @returns the person, and the sessions that began at the provider; null: no link */
   async unlink(userId: number): Promise<{ person: PersonKey; sessionIds: string[] } | null> {
     const remove = 'DELETE FROM oidc_people WHERE user_id = $1 RETURNING issuer, subject';
     const person = await this.session.firstRow<PersonKey>(remove, [userId]);
@@ -84,7 +84,7 @@ export class OidcStore {
     return { person, sessionIds: sessions.map(({ id }) => id) };
   }
 
-  /** Stores a code, and removes expired ones. */
+  /** Stores a code, and removes expired codes. */
   async putCode(
     digest: Buffer,
     { userId, challenge, provedAt, expiresAt, session }: SignInCode,
@@ -94,48 +94,48 @@ export class OidcStore {
       `WITH expired AS (DELETE FROM oidc_codes WHERE expires_at < $5)
        INSERT INTO oidc_codes (digest, user_id, challenge, expires_at, issuer, subject, sid, id_token, refresh_token, proved_at)
        VALUES ($1, $2, $3, $4, $6, $7, $8, $9, $10, $11)`,
-      [digest, userId, challenge, expiresAt, now, ...valuesOf(session), provedAt],
+      [digest, userId, challenge, expiresAt, now, ...sessionValues(session), provedAt],
     );
   }
 
-  /** Removes a code and returns its sign-in; null: there is no such code, or it was taken before. */
+  /** Removes a code. @returns the sign-in of the code; null: there is no such code, or it was already removed */
   takeCode(digest: Buffer): Promise<SignInCode | null> {
     return this.session.firstRow<SignInCode>(
       `DELETE FROM oidc_codes WHERE digest = $1
-       RETURNING user_id AS "userId", challenge, proved_at AS "provedAt", expires_at AS "expiresAt", ${SESSION} AS session`,
+       RETURNING user_id AS "userId", challenge, proved_at AS "provedAt", expires_at AS "expiresAt", ${SESSION_JSON} AS session`,
       [digest],
     );
   }
 
   /** Stores the provider's data for a session, or replaces it. */
-  async keepSession(sessionId: string, session: ProviderSession, at: Date): Promise<void> {
+  async saveProviderSession(sessionId: string, session: ProviderSession, askedAt: Date): Promise<void> {
     await this.session.query(
       `INSERT INTO oidc_sessions (session_id, issuer, subject, sid, id_token, refresh_token, asked_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (session_id) DO UPDATE SET sid = $4, id_token = $5, refresh_token = $6, asked_at = $7`,
-      [sessionId, ...valuesOf(session), at],
+      [sessionId, ...sessionValues(session), askedAt],
     );
   }
 
-  /** The recheck of a session, due if the last one was before `before`; only one caller gets it as due. @returns null: no refresh token */
-  takeRecheck(sessionId: string, before: Date, now: Date): Promise<Recheck | null> {
+  /** Claims the recheck of a session. At most one of several concurrent callers gets `isDue`. @returns null: no session, or no refresh token */
+  claimRecheck(sessionId: string, dueBefore: Date, now: Date): Promise<Recheck | null> {
     return this.session.firstRow<Recheck>(
       `WITH due AS (
          UPDATE oidc_sessions SET asked_at = $3
          WHERE session_id = $1 AND asked_at <= $2 AND refresh_token IS NOT NULL RETURNING session_id
        )
-       SELECT user_id AS "userId", asked_at AS "askedAt", ${SESSION} AS session, EXISTS (SELECT FROM due) AS "isDue"
+       SELECT user_id AS "userId", asked_at AS "askedAt", ${SESSION_JSON} AS session, EXISTS (SELECT FROM due) AS "isDue"
        FROM oidc_sessions JOIN sessions ON sessions.id = session_id
        WHERE session_id = $1 AND refresh_token IS NOT NULL`,
-      [sessionId, before, now],
+      [sessionId, dueBefore, now],
     );
   }
 
   /**
-   * The account of a session, and another one of its live sessions that the provider can be asked about, if any.
-   * @returns null: there is no such session
+   * The account of a session, and a live session of that account that has a refresh token (null: none has).
+   * @returns null: no session has the given id
    */
-  otherSession(
+  renewableSession(
     sessionId: string,
     issuer: string,
     now: Date,
@@ -153,35 +153,35 @@ export class OidcStore {
     );
   }
 
-  /** Replaces a session's refresh token. False: the session has another one by now. */
-  async replaceRefreshToken(sessionId: string, former: string, next: string | null): Promise<boolean> {
+  /** Replaces a session's refresh token. @returns false: nothing was replaced, because the session has another token than `formerToken` */
+  async replaceRefreshToken(sessionId: string, formerToken: string, newToken: string | null): Promise<boolean> {
     const update = 'UPDATE oidc_sessions SET refresh_token = $3 WHERE session_id = $1 AND refresh_token = $2';
-    return (await this.session.execute(update, [sessionId, former, next])) === 1;
+    return (await this.session.execute(update, [sessionId, formerToken, newToken])) === 1;
   }
 
   /** The provider's data of a session. Null: the session did not begin at a provider. */
   async sessionOf(sessionId: string): Promise<ProviderSession | null> {
-    const select = `SELECT ${SESSION} AS session FROM oidc_sessions WHERE session_id = $1`;
+    const select = `SELECT ${SESSION_JSON} AS session FROM oidc_sessions WHERE session_id = $1`;
     return (await this.session.firstRow<{ session: ProviderSession }>(select, [sessionId]))?.session ?? null;
   }
 
   /**
-   * Remembers a sign-out at the provider, and removes the codes of its sessions. Concurrent `hasEnded` wait until the transaction ends.
-   * @param at the sign-out's time by the provider's clock @returns ids of the sessions, including ended ones
+   * Records a sign-out at the provider, and removes the codes of the sessions of `target`. Until the transaction ends, `hasEnded` waits.
+   * @param signedOutAt the sign-out's time by the provider's clock @returns ids of the sessions, including ended ones
    */
-  async recordSignOut(issuer: string, ended: EndedAtProvider, at: Date, now: Date): Promise<string[]> {
-    const [column, value] = 'sid' in ended ? ['sid', ended.sid] : ['subject', ended.subject];
-    const isEnded = `issuer = $1 AND ${column} = $2`;
-    await this.session.query('SELECT pg_advisory_xact_lock($1)', [ENDED_LOCK]);
+  async recordSignOut(issuer: string, target: SignOutTarget, signedOutAt: Date, now: Date): Promise<string[]> {
+    const [column, value] = 'sid' in target ? ['sid', target.sid] : ['subject', target.subject];
+    const condition = `issuer = $1 AND ${column} = $2`;
+    await this.session.query('SELECT pg_advisory_xact_lock($1)', [SIGN_OUT_LOCK]);
     await this.session.query(
       `WITH expired AS (DELETE FROM oidc_ended WHERE expires_at < $5)
        INSERT INTO oidc_ended AS e (issuer, kind, value, ended_at, expires_at) VALUES ($1, $2, $3, $4, $6)
        ON CONFLICT (issuer, kind, value) DO UPDATE SET ended_at = greatest(e.ended_at, $4), expires_at = $6`,
-      [issuer, column, value, at, now, new Date(now.getTime() + REMEMBERED_MS)],
+      [issuer, column, value, signedOutAt, now, new Date(now.getTime() + SIGN_OUT_MEMORY_MS)],
     );
-    // Codes are deleted first: this waits for a code that is being exchanged, whose session the next statement then finds.
-    await this.session.query(`DELETE FROM oidc_codes WHERE ${isEnded}`, [issuer, value]);
-    const select = `SELECT session_id FROM oidc_sessions WHERE ${isEnded}`;
+    // Codes are deleted first, because that waits for a concurrent exchange of a code. The next statement then finds the new session.
+    await this.session.query(`DELETE FROM oidc_codes WHERE ${condition}`, [issuer, value]);
+    const select = `SELECT session_id FROM oidc_sessions WHERE ${condition}`;
     const rows = await this.session.query<{ session_id: string }>(select, [issuer, value]);
     return rows.map(({ session_id }) => session_id);
   }
@@ -191,15 +191,15 @@ export class OidcStore {
    * the transaction ends. @param userId null: the account is not known yet
    */
   async hasEnded({ issuer, subject, sid, issuedAt }: NewProviderSession, userId: number | null): Promise<boolean> {
-    await this.session.query('SELECT pg_advisory_xact_lock_shared($1)', [ENDED_LOCK]);
+    await this.session.query('SELECT pg_advisory_xact_lock_shared($1)', [SIGN_OUT_LOCK]);
     const select = `SELECT FROM oidc_ended WHERE issuer = $1 AND ended_at >= $2
                       AND (kind = 'subject' AND value = $3 OR kind = 'sid' AND value = $4) LIMIT 1`;
     if ((await this.session.firstRow(select, [issuer, issuedAt, subject, sid])) !== null) return true;
-    const link = 'SELECT FROM oidc_people WHERE user_id = $1 FOR KEY SHARE';
-    return userId !== null && (await this.session.firstRow(link, [userId])) === null;
+    const selectLink = 'SELECT FROM oidc_people WHERE user_id = $1 FOR KEY SHARE';
+    return userId !== null && (await this.session.firstRow(selectLink, [userId])) === null;
   }
 
-  /** Marks a single-use secret used, and removes expired ones. False: it was used before. */
+  /** Marks a single-use secret as used, and removes expired marks. @returns false: the secret was used before */
   async markUsed(digest: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
     const insert = `
       WITH expired AS (DELETE FROM oidc_used WHERE expires_at < $3)
@@ -212,10 +212,9 @@ export class OidcStore {
   }
 }
 
-/** Selects a ProviderSession. */
-const SESSION = `json_build_object('issuer', issuer, 'subject', subject, 'sid', sid, 'idToken', id_token,
+const SESSION_JSON = `json_build_object('issuer', issuer, 'subject', subject, 'sid', sid, 'idToken', id_token,
   'refreshToken', refresh_token)`;
 
-function valuesOf({ issuer, subject, sid, idToken, refreshToken }: ProviderSession): unknown[] {
+function sessionValues({ issuer, subject, sid, idToken, refreshToken }: ProviderSession): unknown[] {
   return [issuer, subject, sid, idToken, refreshToken];
 }

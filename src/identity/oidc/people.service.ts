@@ -9,20 +9,20 @@ import { Settings } from '../../platform/settings/settings.js';
 import type { Account } from '../../users/domain/account.js';
 import { UserStore } from '../../users/user.store.js';
 import { type Claims, readGroupsClaim } from './domain/claims.js';
-import { type Failed, failure } from './domain/flow.js';
+import { type Failure, failure } from './domain/flow.js';
 import { accountNameOf, decidePerson, type Person, type PersonRefusal, type PersonAccounts } from './domain/person.js';
 import { OidcMetrics } from './oidc.metrics.js';
-import { requireOidc } from './oidc-settings.js';
+import { requireOidc } from './identity-provider.js';
 import { OidcStore } from './oidc.store.js';
 
-/** The most attempts while concurrent requests create or link the same account. */
-const MOST_TRIES = 3;
+/** The most attempts to find or create a person's account: an attempt fails when a concurrent request creates or links the same account. */
+const MAX_ATTEMPTS = 3;
 
-const SHOWN = 20;
+const MAX_SHOWN_NAMES = 20;
 
 const MINUTE_MS = 60_000;
 
-/** Accounts and memberships of people authenticated by the provider. */
+/** Finds the accounts of people authenticated by the provider, and updates their memberships. */
 @Injectable()
 export class PeopleService {
   constructor(
@@ -37,33 +37,34 @@ export class PeopleService {
   ) {}
 
   /** Finds, links or creates the account of a person. */
-  async accountOf(person: Person, by: AuditContext): Promise<Account | Failed<PersonRefusal>> {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const found = await this.transaction.run(async () => this.carryOut(person, await this.findAccounts(person), by));
-      if (found !== null) return found;
+  async accountOf(person: Person, context: AuditContext): Promise<Account | Failure<PersonRefusal>> {
+    for (let attemptCount = 0; attemptCount < MAX_ATTEMPTS; attemptCount += 1) {
+      const account = await this.transaction.run(() => this.assignAccount(person, context));
+      if (account !== null) return account;
     }
     return failure('name_taken', 'person');
   }
 
-  /** Reads the accounts that may be a person's. The link is read last, because another tab may just have created the account. */
+  /** Reads the accounts that may belong to a person. The person's link is read last, because another tab may create and link an account meanwhile. */
   private async findAccounts(person: Person): Promise<PersonAccounts> {
     const name = accountNameOf(person);
-    const found = name === null ? null : await this.accounts.findForLogin(name);
-    // The lookup ignores case, but only the same spelling counts as the same name.
-    const named = found?.account.username === name ? await this.withLink(found.account) : null;
-    const pushedId = person.externalId === null ? null : await this.store.pushedAccount(person.externalId);
-    const pushed = pushedId === null ? null : await this.withLink(await this.accounts.find(pushedId));
-    const linkedId = await this.store.accountOf(person);
-    return { named, pushed, linked: linkedId === null ? null : await this.accounts.find(linkedId) };
+    const loginAccount = name === null ? null : await this.accounts.findForLogin(name);
+    // `findForLogin` ignores case, but only an account with the same spelling counts.
+    const accountByName = loginAccount?.account.username === name ? await this.withLink(loginAccount.account) : null;
+    const scimUserId = person.externalId === null ? null : await this.store.accountIdByExternalId(person.externalId);
+    const externalIdAccount = scimUserId === null ? null : await this.withLink(await this.accounts.find(scimUserId));
+    const linkedAccountId = await this.store.accountIdOf(person);
+    const linkedAccount = linkedAccountId === null ? null : await this.accounts.find(linkedAccountId);
+    return { accountByName, externalIdAccount, linkedAccount };
   }
 
-  private async withLink(account: Account | null): Promise<PersonAccounts['named']> {
+  private async withLink(account: Account | null): Promise<PersonAccounts['accountByName']> {
     return account && { account, isLinked: (await this.store.linkOf(account.id)) !== null };
   }
 
-  /** Decides and carries the decision out. Null: a concurrent request was faster, so the decision must be made again. */
-  private async carryOut(person: Person, present: PersonAccounts, by: AuditContext) {
-    const decision = decidePerson(person, present, requireOidc(this.settings));
+  /** Decides which account the person gets, and links or creates it. Null: a concurrent request changed an account, so the caller must try again. */
+  private async assignAccount(person: Person, context: AuditContext) {
+    const decision = decidePerson(person, await this.findAccounts(person), requireOidc(this.settings));
     switch (decision.kind) {
       case 'sign-in':
         await this.store.recordSignIn(decision.account.id, this.clock.now());
@@ -71,72 +72,83 @@ export class PeopleService {
       case 'failed':
         return decision;
       case 'link':
-        return (await this.link(decision.account, person, by)) ? decision.account : null;
+        return (await this.link(decision.account, person, context)) ? decision.account : null;
       case 'create': {
         const { username, email } = decision;
         const [outcome] = await this.accounts.create([
-          { username, email, role: 'user', source: 'oidc', password: null },
+          { username, email, role: 'user', source: 'oidc', storedPassword: null },
         ]);
         if (outcome?.kind === 'name-taken') return failure('name_taken', 'person');
         if (outcome?.kind !== 'created') return null;
         const { account, isEmailTaken } = outcome;
         const details = { source: 'oidc', role: account.role, ...(isEmailTaken && { email_taken: true }) };
-        await this.audit.record({ event: 'account_created', ...by, subject: userSubject(account), details });
-        if (!(await this.link(account, person, by))) throw new Error('a person was linked while an account was made');
+        await this.audit.record({ event: 'account_created', ...context, subject: userSubject(account), details });
+        const isLinked = await this.link(account, person, context);
+        if (!isLinked) throw new Error('a person was linked while an account was made');
         return account;
       }
     }
   }
 
   /** Links an account in the running transaction. @returns false: the account or the person has another link */
-  async link(account: Account, person: Person, by: AuditContext): Promise<boolean> {
+  async link(account: Account, person: Person, context: AuditContext): Promise<boolean> {
     if (!(await this.store.link(account.id, person, this.clock.now()))) return false;
     const details = { issuer: person.issuer, subject: person.subject };
-    await this.audit.record({ event: 'account_linked', ...by, subject: userSubject(account), details });
+    await this.audit.record({ event: 'account_linked', ...context, subject: userSubject(account), details });
     return true;
   }
 
   /**
-   * Applies the claim about groups to the account's memberships, unless it is unknown or newer claims were applied.
-   * @param isReported whether disregarded groups are recorded
-   * @param heldMs how long the memberships count without newer claims; they always count until the next recheck
+   * Applies the claim about groups to the account's memberships, unless newer claims were already applied.
+   * @param mustReport whether the audit trail records groups that were not applied
+   * @param validityMs time for which the memberships are valid without newer claims; at least the time between two rechecks
    * @returns false: the service is too busy with other writes
    */
   async applyGroupsClaim(
     account: Account,
     claims: Claims,
-    by: AuditContext,
-    { isReported, heldMs }: { isReported: boolean; heldMs: number },
+    context: AuditContext,
+    { mustReport, validityMs }: { mustReport: boolean; validityMs: number },
   ): Promise<boolean> {
     const { groupsClaim, recheckMinutes } = requireOidc(this.settings);
     if (groupsClaim === null) return true;
-    const claimed = readGroupsClaim(claims, groupsClaim);
-    if (claimed.kind === 'unknown') {
-      if (isReported) await this.reportGroups(account, { unknown: true }, by);
+    const claimedGroups = readGroupsClaim(claims, groupsClaim);
+    if (claimedGroups.kind === 'unknown') {
+      if (mustReport) await this.reportDisregarded(account, { unknown: true }, context);
       return true;
     }
     const issuedAt = new Date(Number(claims['iat']) * 1000);
-    const heldUntil = new Date(this.clock.now().getTime() + Math.max(heldMs, recheckMinutes * MINUTE_MS));
-    const isCurrent = (): Promise<boolean> => this.store.recordClaims(account.id, issuedAt, heldUntil);
-    const taken = await this.groups.setOidcMemberships(account.id, claimed.names, by, isCurrent).catch(nullIfBusy);
-    if (taken === null) return false;
-    const { ambiguous, unusable } = claimed;
-    if (isReported && taken.length + ambiguous.length + unusable > 0) {
-      const details = { taken: taken.slice(0, SHOWN), ambiguous: ambiguous.slice(0, SHOWN), unusable };
-      await this.reportGroups(account, details, by);
+    const heldUntil = new Date(this.clock.now().getTime() + Math.max(validityMs, recheckMinutes * MINUTE_MS));
+    const recordIfNewer = (): Promise<boolean> => this.store.recordClaims(account.id, issuedAt, heldUntil);
+    const conflicts = await this.groups
+      .setOidcMemberships(account.id, claimedGroups.names, context, recordIfNewer)
+      .catch(nullIfBusy);
+    if (conflicts === null) return false;
+    const { ambiguousNames, unusableCount } = claimedGroups;
+    if (mustReport && conflicts.length + ambiguousNames.length + unusableCount > 0) {
+      const details = {
+        taken: conflicts.slice(0, MAX_SHOWN_NAMES),
+        ambiguous: ambiguousNames.slice(0, MAX_SHOWN_NAMES),
+        unusable: unusableCount,
+      };
+      await this.reportDisregarded(account, details, context);
     }
     return true;
   }
 
-  /** Ends an account's memberships if the claims behind them have expired. */
-  async endExpiredGroups(userId: number): Promise<void> {
+  /** Ends an account's memberships by claims if the last applied claims have expired. */
+  async endExpiredMemberships(userId: number): Promise<void> {
     const hasLapsed = (): Promise<boolean> => this.store.haveClaimsLapsed(userId, this.clock.now());
     await this.groups.setOidcMemberships(userId, [], { actor: null, origin: null }, hasLapsed).catch(nullIfBusy);
   }
 
-  private async reportGroups(account: Account, details: Record<string, unknown>, by: AuditContext): Promise<void> {
+  private async reportDisregarded(
+    account: Account,
+    details: Record<string, unknown>,
+    context: AuditContext,
+  ): Promise<void> {
     this.metrics.disregardedGroups.inc();
-    await this.audit.record({ event: 'groups_disregarded', ...by, subject: userSubject(account), details });
+    await this.audit.record({ event: 'groups_disregarded', ...context, subject: userSubject(account), details });
   }
 }
 

@@ -12,7 +12,7 @@ import { CurrentScimRequest, ScimBody, ScimGuard, type ScimRequest } from './sci
 import { ScimGroupsService, ScimUsersService } from './scim.service.js';
 import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 
-// RFC 7644 section 3. `Public` skips the session guard here; ScimGuard demands SCIM's token.
+// Routes of RFC 7644 section 3. `Public` switches off the guard for sessions; ScimGuard requires a token for SCIM instead.
 
 @ApiExcludeController()
 @Public()
@@ -21,50 +21,52 @@ import { ScimGroupStore, ScimUserStore } from './scim.store.js';
 export class ScimUsersController {
   constructor(
     private readonly users: ScimUsersService,
-    private readonly store: ScimUserStore,
+    private readonly userStore: ScimUserStore,
   ) {}
 
   @Get()
-  async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
-    const request = listRequestOf(parameters);
-    const { total, resources } = await this.store.list(request);
-    const forms = resources.map((user) => selectAttributes(userForm(user, base), request.selection));
-    return listForm(forms, total, request.offset);
+  async list(@CurrentScimRequest() { parameters, selection, baseUrl }: ScimRequest): Promise<object> {
+    const listRequest = listRequestOf(parameters);
+    const { total, resources } = await this.userStore.list(listRequest);
+    const forms = resources.map((user) => selectAttributes(userForm(user, baseUrl), selection));
+    return listForm(forms, total, listRequest.offset);
   }
 
   @Post()
   @ScimBody()
   async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
-    const { body, by, base } = request;
-    return request.answer(userForm(await this.users.create(body, by), base), 201);
+    const { body, context, baseUrl } = request;
+    return request.answer(userForm(await this.users.create(body, context), baseUrl), 201);
   }
 
   @Get(':id')
   async find(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    return request.answer(userForm(await this.users.find(id), request.base));
+    return request.answer(userForm(await this.users.find(id), request.baseUrl));
   }
 
   @Put(':id')
   @ScimBody()
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    const { body, by, base } = request;
-    const next = ({ active }: ScimUser): UserAttributes => userOfBody(body, { id: String(id), active });
-    return request.answer(userForm(await this.users.change(id, request.versionCheck(userForm), by, next), base));
+    const { body, context, baseUrl } = request;
+    const changeUser = ({ active }: ScimUser): UserAttributes => userOfBody(body, { id: String(id), active });
+    const user = await this.users.change(id, request.versionCheck(userForm), context, changeUser);
+    return request.answer(userForm(user, baseUrl));
   }
 
   @Patch(':id')
   @ScimBody()
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
-    const { body, by, base } = request;
+    const { body, context, baseUrl } = request;
     const operations = operationsOf(body);
-    const next = (user: ScimUser): UserAttributes => patchUser(user, String(id), operations);
-    return request.answer(userForm(await this.users.change(id, request.versionCheck(userForm), by, next), base));
+    const changeUser = (user: ScimUser): UserAttributes => patchUser(user, String(id), operations);
+    const user = await this.users.change(id, request.versionCheck(userForm), context, changeUser);
+    return request.answer(userForm(user, baseUrl));
   }
 
   @Delete(':id')
   @HttpCode(204)
   delete(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<void> {
-    return this.users.delete(id, request.versionCheck(userForm), request.by);
+    return this.users.delete(id, request.versionCheck(userForm), request.context);
   }
 }
 
@@ -75,21 +77,21 @@ export class ScimUsersController {
 export class ScimGroupsController {
   constructor(
     private readonly groups: ScimGroupsService,
-    private readonly store: ScimGroupStore,
+    private readonly groupStore: ScimGroupStore,
   ) {}
 
   @Get()
-  async list(@CurrentScimRequest() { parameters, base }: ScimRequest): Promise<object> {
-    const request = listRequestOf(parameters);
-    const { total, resources } = await this.store.list(request, isSelected(request.selection, 'members'));
-    const forms = resources.map((group) => selectAttributes(groupForm(group, base), request.selection));
-    return listForm(forms, total, request.offset);
+  async list(@CurrentScimRequest() { parameters, selection, baseUrl }: ScimRequest): Promise<object> {
+    const listRequest = listRequestOf(parameters);
+    const { total, resources } = await this.groupStore.list(listRequest, isSelected(selection, 'members'));
+    const forms = resources.map((group) => selectAttributes(groupForm(group, baseUrl), selection));
+    return listForm(forms, total, listRequest.offset);
   }
 
   @Post()
   @ScimBody()
   async create(@CurrentScimRequest() request: ScimRequest): Promise<object | undefined> {
-    return this.answerGroup(await this.groups.create(request.body, request.by), request, 201);
+    return this.answerGroup(await this.groups.create(request.body, request.context), request, 201);
   }
 
   @Get(':id')
@@ -101,30 +103,30 @@ export class ScimGroupsController {
   @ScimBody()
   async replace(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
     const changes = changesByBody(request.body, String(id));
-    await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
+    await this.groups.change(id, changes, request.versionCheck(groupForm), request.context);
     return this.answerGroup(id, request);
   }
 
-  /** Answers without a body, which would contain all members, unless the request selects attributes (section 3.5.2). */
+  /** Changes a group. The answer has no body unless the request selects attributes (section 3.5.2): the body would list all members. */
   @Patch(':id')
   @ScimBody()
   async patch(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest) {
     const changes = changesByPatch(operationsOf(request.body), String(id));
-    await this.groups.change(id, changes, request.versionCheck(groupForm), request.by);
-    if (request.selection.only !== null) return this.answerGroup(id, request);
-    request.answerNoContent(groupForm(await this.groups.find(id, false), request.base));
+    await this.groups.change(id, changes, request.versionCheck(groupForm), request.context);
+    if (request.selection.includedPaths !== null) return this.answerGroup(id, request);
+    request.answerNoContent(groupForm(await this.groups.find(id, false), request.baseUrl));
     return undefined;
   }
 
   @Delete(':id')
   @HttpCode(204)
   delete(@Param('id', RowIdPipe) id: number, @CurrentScimRequest() request: ScimRequest): Promise<void> {
-    return this.groups.delete(id, request.versionCheck(groupForm), request.by);
+    return this.groups.delete(id, request.versionCheck(groupForm), request.context);
   }
 
   private async answerGroup(id: number, request: ScimRequest, status: 200 | 201 = 200): Promise<object | undefined> {
     const group = await this.groups.find(id, isSelected(request.selection, 'members'));
-    return request.answer(groupForm(group, request.base), status);
+    return request.answer(groupForm(group, request.baseUrl), status);
   }
 }
 
@@ -135,28 +137,28 @@ export class ScimGroupsController {
 @Controller('api/scim/v2')
 export class ScimDiscoveryController {
   @Get('ServiceProviderConfig')
-  config(@CurrentScimRequest() { base }: ScimRequest): object {
-    return serviceProviderConfig(base);
+  providerConfig(@CurrentScimRequest() { baseUrl }: ScimRequest): object {
+    return serviceProviderConfig(baseUrl);
   }
 
   @Get('Schemas')
-  schemas(@CurrentScimRequest() { base }: ScimRequest): object {
-    return wholeList(schemas(base));
+  schemas(@CurrentScimRequest() { baseUrl }: ScimRequest): object {
+    return wholeListForm(schemas(baseUrl));
   }
 
   @Get('Schemas/:id')
-  schema(@Param('id') id: string, @CurrentScimRequest() { base }: ScimRequest): object {
-    return orNotFound(schemas(base).find((schema) => schema.id === id) ?? null);
+  schema(@Param('id') id: string, @CurrentScimRequest() { baseUrl }: ScimRequest): object {
+    return orNotFound(schemas(baseUrl).find((schema) => schema.id === id) ?? null);
   }
 
   @Get('ResourceTypes')
-  resourceTypes(@CurrentScimRequest() { base }: ScimRequest): object {
-    return wholeList(resourceTypes(base));
+  resourceTypes(@CurrentScimRequest() { baseUrl }: ScimRequest): object {
+    return wholeListForm(resourceTypes(baseUrl));
   }
 
   @Get('ResourceTypes/:id')
-  resourceType(@Param('id') id: string, @CurrentScimRequest() { base }: ScimRequest): object {
-    return orNotFound(resourceTypes(base).find((type) => type.id === id) ?? null);
+  resourceType(@Param('id') id: string, @CurrentScimRequest() { baseUrl }: ScimRequest): object {
+    return orNotFound(resourceTypes(baseUrl).find((type) => type.id === id) ?? null);
   }
 
   @Post(['.search', 'Users/.search', 'Groups/.search'])
@@ -165,6 +167,6 @@ export class ScimDiscoveryController {
   }
 }
 
-function wholeList(resources: readonly object[]): object {
+function wholeListForm(resources: readonly object[]): object {
   return listForm(resources, resources.length, 0);
 }

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport';
-import { invalidToken } from '../../auth/domain/claims.js';
-import { type AdmittedAccount, admittedAccount } from '../../auth/sessions.service.js';
+import { invalidTokenRefusal } from '../../auth/domain/claims.js';
+import { type AdmittedAccount, toAdmittedAccount } from '../../auth/sessions.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { Refused } from '../../kernel/errors.js';
 import { API_TOKEN } from '../../platform/http/access.js';
@@ -13,7 +13,7 @@ import { Settings } from '../../platform/settings/settings.js';
 import { ApiTokenStore } from './api-token.store.js';
 import { type AdmittedToken, DAY_MS, idInToken } from './domain/api-token.js';
 
-/** Admits an unexpired API token of an active account whose owner is not away. */
+/** Admits an unexpired API token of an active account, unless its owner has not signed in at the identity provider for too long. */
 @Injectable()
 export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
   constructor(
@@ -31,26 +31,24 @@ export class ApiTokenStrategy extends PassportStrategy(Strategy, API_TOKEN) {
   }
 
   override async validate(request: FastifyRequest): Promise<AdmittedAccount> {
-    const text = bearerToken(request) ?? '';
-    const id = idInToken(text);
-    if (id === null) throw invalidToken('token-form');
-    const digest = this.digests.digestOf('api-token', text);
-    const find = (): Promise<AdmittedToken | null> => this.findAdmitted(id, digest);
-    const token = await find();
-    if (token === null) throw invalidToken('token-unknown');
+    const tokenText = bearerToken(request) ?? '';
+    const id = idInToken(tokenText);
+    if (id === null) throw invalidTokenRefusal('token-form');
+    const digest = this.digests.digestOf('api-token', tokenText);
+    const findToken = (): Promise<AdmittedToken | null> => {
+      const now = this.clock.now();
+      const maxDays = this.settings.oidc?.tokenDays ?? null;
+      return this.tokens.admit(id, digest, now, maxDays === null ? null : new Date(now.getTime() - maxDays * DAY_MS));
+    };
+    const token = await findToken();
+    if (token === null) throw invalidTokenRefusal('token-unknown');
     if (token.hasExpired) throw new Refused('token_expired');
     if (token.isOwnerAway)
-      throw invalidToken('owner-away', 'Sign in at the identity provider: its owner has not for too long.');
+      throw invalidTokenRefusal('owner-away', 'Sign in at the identity provider: its owner has not for too long.');
     const { account, name, scopes } = token;
-    return admittedAccount(account, { kind: 'token', id, name, scopes }, async () => {
-      const still = await find();
-      return still !== null && !still.hasExpired && !still.isOwnerAway;
+    return toAdmittedAccount(account, { kind: 'token', id, name, scopes }, async () => {
+      const currentToken = await findToken();
+      return currentToken !== null && !currentToken.hasExpired && !currentToken.isOwnerAway;
     });
-  }
-
-  private findAdmitted(id: string, digest: Buffer): Promise<AdmittedToken | null> {
-    const now = this.clock.now();
-    const days = this.settings.oidc?.tokenDays ?? null;
-    return this.tokens.admit(id, digest, now, days === null ? null : new Date(now.getTime() - days * DAY_MS));
   }
 }

@@ -19,10 +19,10 @@ import { nameProblem } from '../../kernel/name.js';
 import { ApiField, MOMENT, NULLABLE_MOMENT } from '../../platform/http/api-fields.js';
 import { TOKEN_SCOPES, type TokenScope } from '../../kernel/token-scope.js';
 import { FieldRule, momentProblem, TextRule } from '../../platform/http/validation.js';
-import { type ApiToken, MOST_TOKENS } from './domain/api-token.js';
+import { type ApiToken, MAX_TOKENS } from './domain/api-token.js';
 
 class NewApiTokenDto {
-  @ApiProperty({ minLength: 1, maxLength: 128, description: 'What it is for: the audit trail names it.' })
+  @ApiProperty({ minLength: 1, maxLength: 128, description: 'The purpose of the token, as the audit trail shows it.' })
   @TextRule(nameProblem)
   name!: string;
 
@@ -39,27 +39,28 @@ class NewApiTokenDto {
 }
 
 class ApiTokenResponse {
-  @ApiProperty({ description: 'Part of the token, so that one that is found can be named.' }) id!: string;
+  @ApiProperty({ description: 'The public part of the token, which identifies a leaked token.' }) id!: string;
   @ApiProperty() name!: string;
   @ApiProperty({ enum: TOKEN_SCOPES, isArray: true }) scopes!: readonly TokenScope[];
   @ApiProperty(MOMENT) created_at!: string;
   @ApiProperty(MOMENT) expires_at!: string;
-  @ApiField(NULLABLE_MOMENT, 'To the minute; null: never.') last_used_at!: string | null;
+  @ApiField(NULLABLE_MOMENT, 'Time of the last use, to the minute. Null: never used.') last_used_at!: string | null;
 }
 
 class NewApiTokenResponse extends ApiTokenResponse {
-  @ApiProperty({ pattern: '^glt_[0-9A-Za-z]{57}$', description: 'Shown this once.' }) token!: string;
+  @ApiProperty({ pattern: '^glt_[0-9A-Za-z]{57}$', description: 'The token. Only this answer contains it.' })
+  token!: string;
 }
 
 class ApiTokenList {
-  @ApiProperty({ type: [ApiTokenResponse], maxItems: MOST_TOKENS }) items!: ApiTokenResponse[];
+  @ApiProperty({ type: [ApiTokenResponse], maxItems: MAX_TOKENS }) items!: ApiTokenResponse[];
 }
 
 function toApiTokenList(tokens: readonly ApiToken[]): ApiTokenList {
-  return { items: tokens.map(fieldsOf) };
+  return { items: tokens.map(toTokenFields) };
 }
 
-function fieldsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt }: ApiToken) {
+function toTokenFields({ id, name, scopes, createdAt, expiresAt, lastUsedAt }: ApiToken) {
   return {
     id,
     name,
@@ -70,7 +71,7 @@ function fieldsOf({ id, name, scopes, createdAt, expiresAt, lastUsedAt }: ApiTok
   };
 }
 
-/** The user's own API tokens. API tokens cannot use these routes, so that a stolen one cannot make another. */
+/** The user's own API tokens. Requests with an API token cannot use these routes, so that a stolen token cannot create another. */
 @ApiTags('auth')
 @ApiBearerAuth('access-token')
 @Controller('api/auth/tokens')
@@ -82,7 +83,7 @@ export class ApiTokensController {
 
   @ApiRoute(
     'createToken',
-    'Make an API token for a program',
+    'Create an API token for a program',
     'administrator_required',
     'too_many_tokens',
     'reauthentication_required',
@@ -93,32 +94,32 @@ export class ApiTokensController {
   async create(
     @Body() body: NewApiTokenDto,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewApiTokenResponse> {
     this.sessions.requireRecentProof(user);
-    const wanted = { name: body.name, scopes: body.scopes, expiresAt: new Date(body.expires_at) };
-    const { token, text } = await this.tokens.create(user, wanted, by);
+    const requestedToken = { name: body.name, scopes: body.scopes, expiresAt: new Date(body.expires_at) };
+    const { token, text } = await this.tokens.create(user, requestedToken, context);
     void reply.header('Location', `/api/auth/tokens/${token.id}`);
-    return { ...fieldsOf(token), token: text };
+    return { ...toTokenFields(token), token: text };
   }
 
-  @ApiRoute('listTokens', 'The own API tokens, newest first')
+  @ApiRoute('listTokens', 'API tokens of the own account, newest first')
   @Get()
   @Answers(ApiTokenList)
   async list(@CurrentUser() { id }: AuthenticatedUser): Promise<ApiTokenList> {
     return toApiTokenList(await this.tokens.listOf(id));
   }
 
-  @ApiRoute('revokeToken', 'Revoke an own API token')
+  @ApiRoute('revokeToken', 'Revoke an API token of the own account')
   @Delete(':id')
   @NoContent()
   revoke(
     @Param('id') id: string,
     @CurrentUser() user: AuthenticatedUser,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    return this.tokens.revoke(user.id, id, by);
+    return this.tokens.revoke(user.id, id, context);
   }
 }
 
@@ -133,7 +134,7 @@ export class ApiTokensAdministrationController {
   @Get()
   @Answers(ApiTokenList)
   async list(@Param('id', RowIdPipe) id: number): Promise<ApiTokenList> {
-    return toApiTokenList(await this.tokens.listOfAccount(id));
+    return toApiTokenList(await this.tokens.listOf(id));
   }
 
   @ApiRoute('revokeUserToken', 'Revoke an API token of an account')
@@ -142,8 +143,8 @@ export class ApiTokensAdministrationController {
   revoke(
     @Param('id', RowIdPipe) id: number,
     @Param('token') token: string,
-    @CurrentAuditContext() by: AuditContext,
+    @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
-    return this.tokens.revoke(id, token, by);
+    return this.tokens.revoke(id, token, context);
   }
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service.js';
 import type { AuditContext, AuditSubject } from '../../audit/domain/audit-event.js';
-import { invalidToken } from '../../auth/domain/claims.js';
+import { invalidTokenRefusal } from '../../auth/domain/claims.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { Registry } from 'prom-client';
 import { Clock, Timers } from '../../kernel/clock.js';
 import { orNotFound, Refused } from '../../kernel/errors.js';
-import { Ids } from '../../kernel/ids.js';
+import { IdSource } from '../../kernel/ids.js';
 import type { AuthenticatedUser } from '../../platform/http/access.js';
 import { KeyedDigests } from '../../platform/settings/keyed-digests.js';
 import { liveGauge } from '../../platform/operations/metrics.js';
@@ -19,18 +19,17 @@ import {
   checkNewToken,
   DAY_MS,
   isTokenId,
-  MOST_TOKENS,
+  MAX_TOKENS,
   TOKEN_BYTES,
   newTokenText,
-  type WantedToken,
+  type RequestedToken,
 } from './domain/api-token.js';
 
-const UNUSED_DAYS = 90;
+const MAX_UNUSED_DAYS = 90;
 
-/** Milliseconds within which the database must answer a metrics scrape, as long as its health check takes at most. */
-const DEADLINE = 2_000;
+/** Milliseconds for which a metrics scrape waits for the database, as long as the health check of the database. */
+const DEADLINE_MS = 2_000;
 
-/** Creates, lists and revokes the API tokens of accounts. */
 @Injectable()
 export class ApiTokensService {
   constructor(
@@ -38,7 +37,7 @@ export class ApiTokensService {
     private readonly users: UserStore,
     private readonly audit: AuditService,
     private readonly transaction: Transaction,
-    private readonly ids: Ids,
+    private readonly idSource: IdSource,
     private readonly clock: Clock,
     private readonly digests: KeyedDigests,
     private readonly settings: Settings,
@@ -49,66 +48,62 @@ export class ApiTokensService {
     sessions.revokeTokens = (userId) => this.store.revokeAllOf(userId, this.clock.now());
     const help =
       'API tokens of administrators not used for 90 days, or living longer than `AUTH_TOKEN_MAX_DAYS`; NaN: the database does not say.';
-    liveGauge(registry, 'grantline_stale_administrator_tokens', help, () => this.countStale());
+    liveGauge(registry, 'grantline_stale_administrator_tokens', help, () => this.countStaleTokens());
   }
 
-  /** @returns the token, with its text, which is stored nowhere. @throws Refused `token_invalid` if the session has ended meanwhile */
+  /** @returns the new token and its text, which is not stored. @throws Refused `token_invalid` if the session has ended meanwhile */
   async create(
     user: AuthenticatedUser,
-    wanted: WantedToken,
-    by: AuditContext,
+    requestedToken: RequestedToken,
+    context: AuditContext,
   ): Promise<{ token: ApiToken; text: string }> {
     const now = this.clock.now();
-    checkNewToken(wanted, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
-    const { id, text } = newTokenText(this.ids.bytes(TOKEN_BYTES));
-    const token: ApiToken = { id, ...wanted, createdAt: now, lastUsedAt: null };
+    checkNewToken(requestedToken, user.role, { now, maxDays: this.settings.auth.tokenMaxDays });
+    const { id, text } = newTokenText(this.idSource.bytes(TOKEN_BYTES));
+    const token: ApiToken = { id, ...requestedToken, createdAt: now, lastUsedAt: null };
     return this.transaction.run(async () => {
       const outcome = await this.store.add(user.id, token, this.digests.digestOf('api-token', text));
       if (outcome === 'too-many') {
-        throw new Refused('too_many_tokens', { detail: `Nobody has more than ${MOST_TOKENS}: revoke one first.` });
+        throw new Refused('too_many_tokens', { detail: `Nobody has more than ${MAX_TOKENS}: revoke one first.` });
       }
-      // A concurrent password change, which ends sessions and existing tokens, may have locked the account until now.
+      // The session is checked again: `add` may have waited for a concurrent password change, which ends sessions and existing tokens.
       if (outcome === 'not-active' || !(await user.isStillAdmitted())) {
-        throw invalidToken('session-ended');
+        throw invalidTokenRefusal('session-ended');
       }
       const details = { scopes: token.scopes, expires_at: token.expiresAt.toISOString() };
-      await this.audit.record({ event: 'token_created', ...by, subject: tokenSubject(token), details });
+      await this.audit.record({ event: 'token_created', ...context, subject: tokenSubject(token), details });
       return { token, text };
     });
   }
 
-  listOf(userId: number): Promise<ApiToken[]> {
+  /** @throws Refused `not_found` */
+  async listOf(userId: number): Promise<ApiToken[]> {
+    orNotFound(await this.users.find(userId));
     return this.store.listOf(userId);
   }
 
-  /** @throws Refused `not_found` */
-  async listOfAccount(userId: number): Promise<ApiToken[]> {
-    orNotFound(await this.users.find(userId));
-    return this.listOf(userId);
-  }
-
   /** Revokes a token from the next request on. Records no event if it was revoked before. @throws Refused `not_found` */
-  async revoke(userId: number, id: string, by: AuditContext): Promise<void> {
+  async revoke(userId: number, id: string, context: AuditContext): Promise<void> {
     if (!isTokenId(id)) throw new Refused('not_found');
     await this.transaction.run(async () => {
       const token = await this.store.revoke(userId, id, this.clock.now());
       if (token === 'unknown') throw new Refused('not_found');
       if (token === 'had-ended') return;
       const details = { user_id: userId };
-      await this.audit.record({ event: 'token_revoked', ...by, subject: tokenSubject(token), details });
+      await this.audit.record({ event: 'token_revoked', ...context, subject: tokenSubject(token), details });
     });
   }
 
   /** The number of stale tokens. NaN while the database does not answer, because 0 would mean that no token is stale. */
-  private async countStale(): Promise<number> {
+  private async countStaleTokens(): Promise<number> {
     const now = this.clock.now();
-    const unusedSince = new Date(now.getTime() - UNUSED_DAYS * DAY_MS);
+    const unusedSince = new Date(now.getTime() - MAX_UNUSED_DAYS * DAY_MS);
     const latestExpiry = new Date(now.getTime() + this.settings.auth.tokenMaxDays * DAY_MS);
-    let stale = Number.NaN;
-    const counting = this.store.countStale(now, unusedSince, latestExpiry);
-    const counted = counting.then((count) => (stale = count));
-    await this.timers.waitAtMost(DEADLINE, counted).catch(() => undefined);
-    return stale;
+    let staleCount = Number.NaN;
+    const countPromise = this.store.countStaleTokens(now, unusedSince, latestExpiry);
+    const storedCount = countPromise.then((count) => (staleCount = count));
+    await this.timers.waitAtMost(DEADLINE_MS, storedCount).catch(() => undefined);
+    return staleCount;
   }
 }
 

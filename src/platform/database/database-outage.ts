@@ -1,31 +1,31 @@
 import { types } from 'node:util';
 import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 
-/** Also true for errors of another realm, for which instanceof is false. */
+/** Unlike `instanceof Error`, `isNativeError` also recognizes errors of another realm, such as a test's. */
 const { isNativeError } = types;
 
 /**
  * Whether an error means that the database is unavailable: a connection failure (Node's socket codes; SQLSTATE classes 08, 28, 53, 57P and
- * 58, and 3D000), a timeout of the driver, a statement (57014, also when an administrator ends it) or a lock (55P03), or a read-only
- * database (25006). Not a missing right (42501), a fault of the code or the installation that no retry resolves.
+ * 58, and 3D000), a timeout of the driver, of a statement (57014, also when an administrator ends it) or of a lock (55P03), or a read-only
+ * database (25006). A missing right (42501) is no outage: it is a fault of the code or the installation that no retry resolves.
  */
 export function isDatabaseOutage(error: unknown): boolean {
   if (!isNativeError(error)) return false;
-  const source = 'driverError' in error && isNativeError(error.driverError) ? error.driverError : error;
-  const code = 'code' in source && typeof source.code === 'string' ? source.code : '';
+  const sourceError = 'driverError' in error && isNativeError(error.driverError) ? error.driverError : error;
+  const code = 'code' in sourceError && typeof sourceError.code === 'string' ? sourceError.code : '';
   if (
     /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/.test(
       code,
     )
   ) {
-    return 'driverError' in error || 'severity' in source || 'query' in error || 'syscall' in source;
+    return 'driverError' in error || 'severity' in sourceError || 'query' in error || 'syscall' in sourceError;
   }
   // TypeORM releases a transaction's lost connection at once, and the transaction's next query fails with one of these errors.
-  if (source instanceof QueryRunnerAlreadyReleasedError) return true;
-  if (source instanceof QueryRunnerProviderAlreadyReleasedError) return true;
-  return LOST_CONNECTION.test(source.message);
+  if (sourceError instanceof QueryRunnerAlreadyReleasedError) return true;
+  if (sourceError instanceof QueryRunnerProviderAlreadyReleasedError) return true;
+  return LOST_CONNECTION.test(sourceError.message);
 }
 
-/** Errors of the driver that have no code. */
+/** Matches messages of the driver's errors that have no code. */
 const LOST_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)/;

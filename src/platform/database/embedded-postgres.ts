@@ -10,7 +10,7 @@ import { type Binaries, type Cluster, prepareCluster, runAs, spawnOptions } from
 import { openLog, readPlainFile } from '../files/plain-file.js';
 
 export interface EmbeddedDatabase {
-  /** URL for the service's role, which is no superuser and owns nothing. */
+  /** URL for the service's role, which is not a superuser and owns nothing. */
   url: string;
   /** URL for the role that owns the schema. */
   migrationUrl: string;
@@ -21,19 +21,20 @@ export interface EmbeddedDatabase {
 }
 
 const START_DEADLINE_MS = 60_000;
-const RELAUNCH_MS = 1_000;
-const CONNECT_MS = 5_000;
+const RELAUNCH_DELAY_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 const STOP_DEADLINE_SECONDS = 10;
-const PRESENCE = 'grantline presence';
-const LEAVING = 'grantline leaving';
+/** Application names of a process's connection: PRESENT_NAME while the process uses the database, LEAVING_NAME while it leaves. */
+const PRESENT_NAME = 'grantline presence';
+const LEAVING_NAME = 'grantline leaving';
 
-/** Lets one process at a time create the database, or decide whether it is the last one. */
-const LOCK = 'SELECT pg_advisory_lock(7471001)';
-const UNLOCK = 'SELECT pg_advisory_unlock(7471001)';
+/** Takes the advisory lock for creating the database, and for stopping the server after the last process. */
+const LOCK_SQL = 'SELECT pg_advisory_lock(7471001)';
+const UNLOCK_SQL = 'SELECT pg_advisory_unlock(7471001)';
 
 /**
  * Joins the embedded database, which needs nothing but Node. It is created on first use in DATA_DIR, on a loopback port, with SCRAM. A
- * running server is joined, also one that a killed process left behind; the last process to leave stops it.
+ * running server is joined, even one that a killed process left behind. The last process to leave stops the server.
  * @param options further server settings, such as `fsync=off` for tests.
  * @param binaries programs to use instead of the packaged ones, for tests on another version.
  */
@@ -44,29 +45,29 @@ export async function joinEmbeddedPostgres(
   binaries?: Binaries,
 ): Promise<EmbeddedDatabase> {
   const cluster = await prepareCluster(dataDir, report, binaries);
-  const { client, port } = await enter(cluster, options);
+  const { client, port } = await joinServer(cluster, options);
   let isLeaving = false;
   const failure = new Promise<never>((_, reject) => {
     client.once('end', () => {
       if (!isLeaving) reject(new Error(`the embedded database has ended; see ${logFile(cluster)}`));
     });
   });
-  failure.catch(() => undefined); // commands do not use it: their own queries fail
+  failure.catch(() => undefined); // commands ignore `failure`, because their queries fail as well
   return {
-    url: url(cluster, 'grantline', port),
-    migrationUrl: url(cluster, 'grantline_owner', port),
+    url: clusterUrl(cluster, 'grantline', port),
+    migrationUrl: clusterUrl(cluster, 'grantline_owner', port),
     failure,
     release: () => {
       isLeaving = true;
-      return leave(client, cluster);
+      return leaveCluster(client, cluster);
     },
   };
 }
 
 /** Joins the server of a cluster, and starts it if none runs. */
-async function enter(cluster: Cluster, options: readonly string[]): Promise<{ client: Client; port: number }> {
+async function joinServer(cluster: Cluster, options: readonly string[]): Promise<{ client: Client; port: number }> {
   const deadline = performance.now() + START_DEADLINE_MS;
-  let launchAt = 0;
+  let nextLaunchAt = 0;
   for (;;) {
     const port = recordedPort(cluster);
     const client = await connectPresence(cluster, port);
@@ -76,26 +77,26 @@ async function enter(cluster: Cluster, options: readonly string[]): Promise<{ cl
         `the embedded database did not start within ${START_DEADLINE_MS / 1000} s; see ${logFile(cluster)}`,
       );
     }
-    // PostgreSQL itself must find out whether a server runs, because the database's account can change the pid file.
-    if (performance.now() >= launchAt) {
-      launchAt = performance.now() + RELAUNCH_MS;
-      launch(cluster, options, await freePort());
+    // If no server answers, one is launched, even if the pid file names a server, because the database's account can change that file.
+    if (performance.now() >= nextLaunchAt) {
+      nextLaunchAt = performance.now() + RELAUNCH_DELAY_MS;
+      launchServer(cluster, options, await freePort());
     }
     await delay(100);
   }
 }
 
 /** Starts the server. If two processes do so at once, PostgreSQL lets one server run and both processes find it. */
-function launch(cluster: Cluster, options: readonly string[], port: number): void {
-  const { account, binaries, data, home } = cluster;
-  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', ...options];
+function launchServer(cluster: Cluster, options: readonly string[], port: number): void {
+  const { account, binaries, dataFolder, home } = cluster;
+  const serverSettings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', ...options];
   const log = openLog(logFile(cluster));
-  const server = spawn(binaries.postgres, ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
+  const server = spawn(binaries.postgres, ['-D', dataFolder, ...serverSettings.flatMap((setting) => ['-c', setting])], {
     ...spawnOptions(account, home),
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  server.on('error', () => undefined); // the deadline reports it as a server that never answers
+  server.on('error', () => undefined); // `joinServer` reports it at its deadline
   server.unref();
 }
 
@@ -105,18 +106,18 @@ function logFile({ home }: Cluster): string {
 }
 
 /** The port of a server that runs or has run, from the fourth line of `postmaster.pid`. */
-function recordedPort({ account, data }: Cluster): number | null {
+function recordedPort({ account, dataFolder }: Cluster): number | null {
   try {
-    const port = Number(readPlainFile(join(data, 'postmaster.pid'), account?.uid).split('\n')[3]);
+    const port = Number(readPlainFile(join(dataFolder, 'postmaster.pid'), account?.uid).split('\n')[3]);
     return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
   } catch {
     return null;
   }
 }
 
-/** A connection by which other processes see that this one uses the database. Null: no server runs, or it is being stopped. */
+/** Opens a connection by which other processes see that this one uses the database. Null: no server runs, or it is being stopped. */
 async function connectPresence(cluster: Cluster, port: number | null): Promise<Client | null> {
-  const client = await connect(cluster, port, PRESENCE);
+  const client = await connect(cluster, port, PRESENT_NAME);
   if (client === null) return null;
   try {
     await ensureDatabase(client, cluster);
@@ -130,9 +131,9 @@ async function connectPresence(cluster: Cluster, port: number | null): Promise<C
 async function connect(cluster: Cluster, port: number | null, name: string): Promise<Client | null> {
   if (port === null) return null;
   const client = new Client({
-    connectionString: url(cluster, 'postgres', port, 'postgres'),
+    connectionString: clusterUrl(cluster, 'postgres', port, 'postgres'),
     application_name: name,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: 10_000,
     keepAlive: true,
   });
@@ -146,44 +147,43 @@ async function connect(cluster: Cluster, port: number | null, name: string): Pro
 }
 
 async function ensureDatabase(client: Client, { passwords }: Cluster): Promise<void> {
-  await client.query(LOCK);
-  const roles = await client.query(`SELECT FROM pg_database WHERE datname = 'grantline'`);
-  if (roles.rowCount === 0) {
+  await client.query(LOCK_SQL);
+  const databases = await client.query(`SELECT FROM pg_database WHERE datname = 'grantline'`);
+  if (databases.rowCount === 0) {
     for (const role of ['grantline_owner', 'grantline'] as const) {
       await client.query(`DROP ROLE IF EXISTS ${role}`);
       await client.query(`CREATE ROLE ${role} LOGIN PASSWORD '${passwords[role]}'`);
     }
     await client.query('CREATE DATABASE grantline OWNER grantline_owner');
   }
-  await client.query(UNLOCK);
+  await client.query(UNLOCK_SQL);
 }
 
-/** Stops the server if no other process uses it. Holds the lock meanwhile, so that none joins or leaves. */
-async function leave(presence: Client, cluster: Cluster): Promise<void> {
-  // A lost connection says nothing about other processes, so a new one counts them.
-  const client = await presence.query('SELECT').then(
-    () => presence,
-    () => connect(cluster, recordedPort(cluster), LEAVING),
+/** Disconnects this process, and stops the server if no other process uses it. `isLastProcess` takes a lock, so that no process joins or leaves meanwhile. */
+async function leaveCluster(presenceClient: Client, cluster: Cluster): Promise<void> {
+  const client = await presenceClient.query('SELECT').then(
+    () => presenceClient,
+    () => connect(cluster, recordedPort(cluster), LEAVING_NAME),
   );
-  if (client === null || (await isLast(client).catch(() => false))) await stop(cluster);
+  if (client === null || (await isLastProcess(client).catch(() => false))) await stopServer(cluster);
   await client?.end().catch(() => undefined);
 }
 
-/** Takes the lock, and tells whether no other process is present. This process no longer counts as present. */
-async function isLast(client: Client): Promise<boolean> {
-  await client.query(LOCK);
-  await client.query(`SET application_name = '${LEAVING}'`);
-  const others = await client.query('SELECT FROM pg_stat_activity WHERE application_name = $1', [PRESENCE]);
-  return others.rowCount === 0;
+/** Takes the lock, marks this process as leaving, and finds out whether no other process uses the database. */
+async function isLastProcess(client: Client): Promise<boolean> {
+  await client.query(LOCK_SQL);
+  await client.query(`SET application_name = '${LEAVING_NAME}'`);
+  const result = await client.query('SELECT FROM pg_stat_activity WHERE application_name = $1', [PRESENT_NAME]);
+  return result.rowCount === 0;
 }
 
 /** Stops the server as the database's account, so that an edited pid file can only affect processes of that account. */
-async function stop({ account, binaries, data, home }: Cluster): Promise<void> {
+async function stopServer({ account, binaries, dataFolder, home }: Cluster): Promise<void> {
   const flags = ['--mode=fast', '--wait', `--timeout=${STOP_DEADLINE_SECONDS}`];
-  await runAs(account, home, binaries.pg_ctl, ['stop', `--pgdata=${data}`, ...flags]).catch(() => undefined); // fails if it has stopped
+  await runAs(account, home, binaries.pg_ctl, ['stop', `--pgdata=${dataFolder}`, ...flags]).catch(() => undefined); // fails if it has stopped
 }
 
-function url(cluster: Cluster, role: keyof Cluster['passwords'], port: number, database = 'grantline'): string {
+function clusterUrl(cluster: Cluster, role: keyof Cluster['passwords'], port: number, database = 'grantline'): string {
   return `postgres://${role}:${cluster.passwords[role]}@127.0.0.1:${port}/${database}`;
 }
 

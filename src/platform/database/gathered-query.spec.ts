@@ -17,7 +17,7 @@ class FakeSession {
     this.texts.push(`${name}: ${text.trim().replaceAll(/\s+/g, ' ')}`);
     if (this.failure !== null) return Promise.reject(this.failure);
     const names = [values[0]].flat() as string[];
-    const rows = names.map((name, at) => ({ name, at: at + 1 })).filter(({ name }) => name !== 'nobody');
+    const rows = names.map((name, index) => ({ name, position: index + 1 })).filter(({ name }) => name !== 'nobody');
     return Promise.resolve(rows.reverse() as unknown as Row[]);
   }
 }
@@ -46,8 +46,8 @@ describe('a gathered query', () => {
     expect(session.statements[0]).toEqual(['ana', 3, EARLY]);
     expect(session.texts).toEqual([
       `people: ${TEXT}`,
-      'people_many: SELECT asked.at::integer AS at, found.* ' +
-        'FROM unnest((SELECT $1::text[]), (SELECT $2::integer[])) WITH ORDINALITY AS asked(part_1, part_2, at) ' +
+      'people_many: SELECT asked.position::integer AS position, found.* ' +
+        'FROM unnest((SELECT $1::text[]), (SELECT $2::integer[])) WITH ORDINALITY AS asked(part_1, part_2, position) ' +
         'CROSS JOIN LATERAL (SELECT name FROM people WHERE name = asked.part_1 AND length = asked.part_2 AND since > $3 OFFSET 0) AS found',
     ]);
   });

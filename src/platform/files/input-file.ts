@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { codeOf, reasonOf } from './plain-file.js';
 
-/** A file's bytes, or why it is not read. */
+/** A file's bytes, or the reason why the file is not read. */
 export type InputFile = { kind: 'read'; bytes: Buffer } | { kind: 'refused'; reason: string };
 
 const STANDARD_INPUT = 0;
-/** The most bytes by default, because a JavaScript text cannot be longer than 512 MB. */
+/** The default limit of bytes. It is below 512 MB, because a JavaScript text cannot be longer. */
 const MAX_BYTES = 400_000_000;
 const CHUNK_BYTES = 1_048_576;
 const POLL_MS = 20;
@@ -20,9 +20,9 @@ export function readInputFile(file: string | typeof STANDARD_INPUT, maxBytes = M
   try {
     const descriptor = file === STANDARD_INPUT ? file : openSync(file, 'r');
     try {
-      const status = fstatSync(descriptor);
-      const reason = kindProblem(status, descriptor) ?? sizeProblem(status.size, maxBytes);
-      return reason === null ? readWhole(descriptor, maxBytes) : { kind: 'refused', reason };
+      const stats = fstatSync(descriptor);
+      const reason = kindProblem(stats, descriptor) ?? sizeProblem(stats.size, maxBytes);
+      return reason === null ? readAll(descriptor, maxBytes) : { kind: 'refused', reason };
     } finally {
       if (descriptor !== STANDARD_INPUT) closeSync(descriptor);
     }
@@ -31,31 +31,31 @@ export function readInputFile(file: string | typeof STANDARD_INPUT, maxBytes = M
   }
 }
 
-/** Why a kind of file is not read. Standard input may also be a terminal or a socket. */
-function kindProblem(status: Stats, descriptor: number): string | null {
-  if (status.isDirectory()) return 'is a directory';
-  return descriptor === STANDARD_INPUT || status.isFile() || status.isFIFO() ? null : 'is a device';
+/** The reason not to read a file of this kind; null: it is read. Standard input may also be a terminal or a socket. */
+function kindProblem(stats: Stats, descriptor: number): string | null {
+  if (stats.isDirectory()) return 'is a directory';
+  return descriptor === STANDARD_INPUT || stats.isFile() || stats.isFIFO() ? null : 'is a device';
 }
 
-function sizeProblem(bytes: number, most: number): string | null {
-  if (bytes <= most) return null;
-  return `has more than the ${most < 1_000_000 ? `${most / 1_000} kB` : `${most / 1_000_000} MB`} that are read`;
+function sizeProblem(bytes: number, maxBytes: number): string | null {
+  if (bytes <= maxBytes) return null;
+  return `has more than the ${maxBytes < 1_000_000 ? `${maxBytes / 1_000} kB` : `${maxBytes / 1_000_000} MB`} that are read`;
 }
 
-function readWhole(descriptor: number, maxBytes: number): InputFile {
+function readAll(descriptor: number, maxBytes: number): InputFile {
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   const chunks: Buffer[] = [];
   let length = 0;
-  for (let read = readChunk(descriptor, buffer); read > 0; read = readChunk(descriptor, buffer)) {
-    chunks.push(Buffer.from(buffer.subarray(0, read)));
-    length += read;
+  for (let bytesRead = readChunk(descriptor, buffer); bytesRead > 0; bytesRead = readChunk(descriptor, buffer)) {
+    chunks.push(Buffer.from(buffer.subarray(0, bytesRead)));
+    length += bytesRead;
     const reason = sizeProblem(length, maxBytes);
     if (reason !== null) return { kind: 'refused', reason };
   }
   return { kind: 'read', bytes: Buffer.concat(chunks) };
 }
 
-/** @returns the number of read bytes; 0 at the end */
+/** Reads bytes into `buffer`. @returns the number of bytes; 0 at the end of the file */
 function readChunk(descriptor: number, buffer: Buffer): number {
   for (;;) {
     try {

@@ -4,38 +4,38 @@ import { dirname } from 'node:path';
 import { codeOf } from './plain-file.js';
 
 /**
- * Replaces or creates a file, so that readers see the old or the new content, also after a power failure. A link with the file's name is
- * replaced, not followed.
+ * Replaces or creates a file in one step: readers see the old or the new content, even after a power failure. A link with the file's name
+ * is replaced, not followed.
  * @param mode the file's permissions, regardless of the umask.
  */
 export async function replaceFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
-  await publishStaged(path, content, mode, rename);
+  await publishStagedFile(path, content, mode, rename);
 }
 
 /** Creates a file that is complete as soon as it is visible. An existing file is not changed. */
 export async function createFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   if (await lstat(path).catch(() => null)) return;
-  await publishStaged(path, content, mode, async (staged) => {
+  await publishStagedFile(path, content, mode, async (stagedPath) => {
     try {
-      await link(staged, path);
+      await link(stagedPath, path);
     } catch (error) {
-      // EEXIST: another process has created the file.
+      // EEXIST is ignored: another process has created the file meanwhile.
       if (codeOf(error) !== 'EEXIST') throw error;
     }
   });
 }
 
-/** @param publish gives the staged file its final name. */
-async function publishStaged(
+/** Writes a file under a temporary name. @param publish gives the file its final name */
+async function publishStagedFile(
   path: string,
   content: string | Uint8Array,
   mode: number,
-  publish: (staged: string, path: string) => Promise<void>,
+  publish: (stagedPath: string, path: string) => Promise<void>,
 ): Promise<void> {
   // The name cannot be guessed, so nobody can have put a link there.
-  const staged = `${path}.${randomBytes(16).toString('hex')}.next`;
+  const stagedPath = `${path}.${randomBytes(16).toString('hex')}.next`;
   try {
-    const file = await open(staged, 'wx', 0o600);
+    const file = await open(stagedPath, 'wx', 0o600);
     try {
       await file.writeFile(content);
       await file.chmod(mode);
@@ -43,15 +43,15 @@ async function publishStaged(
     } finally {
       await file.close();
     }
-    await publish(staged, path);
+    await publish(stagedPath, path);
   } finally {
-    await rm(staged, { force: true });
+    await rm(stagedPath, { force: true });
   }
-  await flush(dirname(path));
+  await flushFolder(dirname(path));
 }
 
-/** Writes a folder to the disk: only then are the names of its files durable. */
-async function flush(directory: string): Promise<void> {
+/** Writes a folder to the disk. Without this the names of its files can be lost in a power failure. */
+async function flushFolder(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {
     await handle.sync();

@@ -19,68 +19,68 @@ import type { TokenScope } from '../../kernel/token-scope.js';
 
 const { isNativeError } = types;
 
-/** The name of `auth`'s passport strategy for access tokens; API tokens have API_TOKEN. */
+/** The name of the passport strategy for access tokens, which the module `auth` provides. The strategy for API tokens is API_TOKEN. */
 export const ACCESS_TOKEN = 'access-token';
 
-/** The name of the strategy for a browser's session cookie, which counts only without an `Authorization` header. */
+/** The name of the strategy for session cookies of browsers. A cookie is ignored if the request has an `Authorization` header. */
 export const BROWSER_SESSION = 'browser-session';
 
 /**
- * Closes routes by default: every route requires a valid access token or cookie, unless it is marked @Public(), and accepts API tokens
- * only if it is marked @OpenToTokens().
+ * Denies unauthenticated requests by default: a route requires a valid access token or session cookie unless it is marked @Public(), and
+ * accepts API tokens only if it is marked @OpenToTokens().
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const markOf = (mark: string): unknown =>
-      this.reflector.getAllAndOverride<unknown>(mark, [context.getHandler(), context.getClass()]);
-    if (markOf(PUBLIC) === true) return true;
+    const metadataOf = (metadataKey: string): unknown =>
+      this.reflector.getAllAndOverride<unknown>(metadataKey, [context.getHandler(), context.getClass()]);
+    if (metadataOf(PUBLIC) === true) return true;
     const [request, reply] = context.getArgs<[AuthenticatedRequest, FastifyReply]>();
-    const user = await authenticated(
+    const user = await authenticateBy(
       hasApiToken(request) ? [API_TOKEN] : [ACCESS_TOKEN, BROWSER_SESSION],
       request,
       reply,
     );
     request.user = user;
-    requireScope(user, (markOf(OPEN_TO_TOKENS) ?? []) as readonly TokenScope[]);
-    if (user.mustChangePassword && markOf(BEFORE_PASSWORD_CHANGE) !== true)
+    requireScope(user, (metadataOf(OPEN_TO_TOKENS) ?? []) as readonly TokenScope[]);
+    if (user.mustChangePassword && metadataOf(BEFORE_PASSWORD_CHANGE) !== true)
       throw new Refused('password_change_required');
-    if (markOf(ADMINISTRATORS_ONLY) === true && user.role !== 'admin') throw new Refused('administrator_required');
+    if (metadataOf(ADMINISTRATORS_ONLY) === true && user.role !== 'admin') throw new Refused('administrator_required');
     return true;
   }
 }
 
-function requireScope({ credential }: AuthenticatedUser, opening: readonly TokenScope[]): void {
-  if (credential.kind !== 'token' || credential.scopes.some((scope) => opening.includes(scope))) return;
+function requireScope({ credential }: AuthenticatedUser, allowedScopes: readonly TokenScope[]): void {
+  if (credential.kind !== 'token' || credential.scopes.some((scope) => allowedScopes.includes(scope))) return;
   const detail =
-    opening.length === 0
+    allowedScopes.length === 0
       ? 'No API token opens this: sign in.'
-      : `The API token needs the scope ${opening.join(' or ')}.`;
+      : `The API token needs the scope ${allowedScopes.join(' or ')}.`;
   throw new Refused('insufficient_scope', { detail });
 }
 
 /**
- * Authenticates by passport directly, because the strategies depend on the request and those of @nestjs/passport's AuthGuard are fixed.
- * Passes on the strategies' errors. passport-jwt's message is "No auth token" if none was sent.
+ * Calls passport directly: the strategies depend on the request, but AuthGuard of @nestjs/passport has fixed strategies. Rejects with the
+ * error of a strategy, or with a refusal if no strategy admits the request.
  */
-function authenticated(strategies: string[], request: unknown, reply: unknown): Promise<AdmittedUser> {
+function authenticateBy(strategies: string[], request: unknown, reply: unknown): Promise<AdmittedUser> {
   return new Promise((resolve, reject) => {
-    const decide = (error: unknown, user: AdmittedUser | false | null | undefined, info: unknown): void => {
+    const onResult = (error: unknown, user: AdmittedUser | false | null | undefined, info: unknown): void => {
       if (isNativeError(error)) reject(error);
       else if (typeof user === 'object' && user !== null) resolve(user);
-      else reject(refusal(info));
+      else reject(refusalOf(info));
     };
-    const authenticate = passport.authenticate(strategies, { session: false }, decide) as Middleware;
+    const authenticate = passport.authenticate(strategies, { session: false }, onResult) as Middleware;
     authenticate(request, reply, reject);
   });
 }
 
-/** @param info one result for each strategy, in their order */
-function refusal(info: unknown): Refused {
-  const first: unknown = [info].flat()[0];
-  const cause = isNativeError(first) ? first : new Error('refused');
+/** The refusal for passport's results. "No auth token" is passport-jwt's message if no token was sent. @param info a result of each strategy */
+function refusalOf(info: unknown): Refused {
+  const firstInfo: unknown = [info].flat()[0];
+  const cause = isNativeError(firstInfo) ? firstInfo : new Error('refused');
   if (cause.message === 'No auth token') return new Refused('token_missing', { cause });
   return new Refused('token_invalid', { cause, reason: 'signature' });
 }

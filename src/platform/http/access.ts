@@ -5,24 +5,24 @@ import { clientAddress } from './client-address.js';
 import type { TokenScope } from '../../kernel/token-scope.js';
 
 /**
- * The credential of a request: a session's access token or cookie, or an API token. `provedAt`: the time of the person's last
- * authentication; null where it is not known.
+ * The credential of a request: a session's access token or cookie, or an API token. `provedAt`: when the person last
+ * authenticated; null: the session never needs a recent authentication.
  */
 export type Credential =
   | { kind: 'session'; id: string; provedAt: Date | null }
   | { kind: 'token'; id: string; name: string; scopes: readonly TokenScope[] };
 
-/** The authenticated user of a request, from the credential and the database at the time of the request. */
+/** The authenticated user of a request, read from the credential and the database when the request arrived. */
 export interface AuthenticatedUser {
   id: number;
   username: string;
   role: 'user' | 'admin';
   credential: Credential;
-  /** Whether the credential would still be admitted. Long answers check it again. */
+  /** Checks whether the credential is still valid, for example while a long answer is sent. */
   isStillAdmitted: () => Promise<boolean>;
 }
 
-/** The user that a strategy admits. Until a one-time password is changed, only routes with @BeforePasswordChange() are open. */
+/** The user that a strategy admits. With `mustChangePassword` the user can only use routes with @BeforePasswordChange(). */
 export interface AdmittedUser extends AuthenticatedUser {
   mustChangePassword: boolean;
 }
@@ -33,8 +33,8 @@ export interface Client {
   address: string;
   userAgent: string | null;
   requestId: string;
-  /** Aborted when the client disconnects before it is answered. */
-  gone: AbortSignal;
+  /** Aborted when the client disconnects before the request is answered. */
+  signal: AbortSignal;
 }
 
 export const PUBLIC = 'grantline:public';
@@ -42,32 +42,30 @@ export const ADMINISTRATORS_ONLY = 'grantline:administrators-only';
 export const BEFORE_PASSWORD_CHANGE = 'grantline:before-password-change';
 export const OPEN_TO_TOKENS = 'grantline:open-to-tokens';
 
-/** Opens a route to unauthenticated requests. Routes are closed by default. */
+/** Admits unauthenticated requests to a route. Other routes refuse them. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
 
-/** Restricts a route to administrators; others get 403. */
+/** Restricts a route to administrators. Other users get 403. */
 export const AdministratorsOnly = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(ADMINISTRATORS_ONLY, true), ApiBearerAuth('access-token'));
 
-/** Opens a route to users who must change their one-time password first. */
+/** Admits users who have not changed their one-time password yet. Other routes refuse them. */
 export const BeforePasswordChange = (): MethodDecorator & ClassDecorator => SetMetadata(BEFORE_PASSWORD_CHANGE, true);
 
-/** The name of API tokens in the OpenAPI document. */
+/** The name of API tokens in the OpenAPI document, and of their passport strategy. */
 export const API_TOKEN = 'api-token';
 
-/** Opens a route to API tokens that have one of these scopes. Routes are closed to API tokens by default. */
+/** Admits API tokens with one of these scopes to a route. Other routes refuse API tokens. */
 export const OpenToTokens = (...scopes: TokenScope[]): MethodDecorator =>
   applyDecorators(SetMetadata(OPEN_TO_TOKENS, scopes), ApiSecurity(API_TOKEN, scopes));
 
 export type AuthenticatedRequest = FastifyRequest & { user: AdmittedUser };
 
-/** The parameter that holds the authenticated user. */
 export const CurrentUser = createParamDecorator((_: unknown, context: ExecutionContext) => userOf(context));
 
-/** The parameter that holds the origin of the request, a Client. */
 export const CurrentClient = createParamDecorator((_: unknown, context: ExecutionContext) => clientOf(context));
 
-/** The parameter that holds actor and origin for the request's audit events, an AuditContext. */
+/** A route's parameter with the actor and origin for the request's audit events (AuditContext). */
 export const CurrentAuditContext = createParamDecorator((_: unknown, context: ExecutionContext) => {
   const { id, username, credential } = userOf(context);
   const { address, requestId } = clientOf(context);
@@ -75,7 +73,7 @@ export const CurrentAuditContext = createParamDecorator((_: unknown, context: Ex
   return { actor: { id, username, token }, origin: { address, requestId } };
 });
 
-/** The id of the request's session. @throws Error for an API token, which no route that needs a session accepts */
+/** The id of the request's session. @throws Error for an API token, because routes that call this must not accept API tokens */
 export function sessionIdOf({ credential }: AuthenticatedUser): string {
   if (credential.kind !== 'session') throw new Error('a route that needs a session is open to API tokens');
   return credential.id;
@@ -88,10 +86,11 @@ function userOf(context: ExecutionContext): AuthenticatedUser {
 function clientOf(context: ExecutionContext): Client {
   const { ip, headers, id } = context.switchToHttp().getRequest<FastifyRequest>();
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
-  const gone = new AbortController();
-  if (raw.destroyed) gone.abort();
+  const controller = new AbortController();
+  if (raw.destroyed) controller.abort();
   raw.once('close', () => {
-    if (!raw.writableFinished) gone.abort();
+    if (!raw.writableFinished) controller.abort();
   });
-  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id, gone: gone.signal };
+  const { signal } = controller;
+  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id, signal };
 }

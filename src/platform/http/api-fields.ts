@@ -1,14 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
-/** OpenAPI schemas of fields that many bodies have. They keep each field of a body's class on one line. */
+/** OpenAPI schemas of fields that many bodies have, so that each field of a body's class fits on one line. */
 export const INTEGER = { type: 'integer' } as const;
 export const INTEGERS = { type: 'array' as const, items: INTEGER };
 export const TEXTS = { type: [String] as [typeof String] };
 export const NULLABLE_TEXT = { type: String, nullable: true };
 export const MOMENT = { type: String, format: 'date-time' };
 export const NULLABLE_MOMENT = { ...MOMENT, nullable: true };
-/** A name on the engine. */
+/** OpenAPI schema of a name on the engine. */
 export const NAME = {
   type: 'string' as const,
   minLength: 1,
@@ -16,7 +16,7 @@ export const NAME = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
 };
 
-/** A field of a class, of a list of one (`[X]`), or of one of the schemas above, with a description. */
+/** Describes a field whose shape is a class, a list of a class (`[X]`), or one of the schemas above. */
 export const ApiField = (shape: Type | [Type] | ApiPropertyOptions, description: string): PropertyDecorator =>
   ApiProperty({ ...(typeof shape === 'function' || Array.isArray(shape) ? { type: shape } : shape), description });
 
@@ -24,13 +24,13 @@ export const ApiField = (shape: Type | [Type] | ApiPropertyOptions, description:
 export const ApiNullable = (type: Type, description?: string): PropertyDecorator =>
   ApiProperty({ type, nullable: true, ...(description !== undefined && { description }) });
 
-/** A reference to a row of another list, by its id and present name. */
+/** A reference to a row of another list, by its id and current name. */
 export class ReferenceResponse {
   @ApiProperty(INTEGER) id!: number;
   @ApiProperty() name!: string;
 }
 
-/** The body of a page of a list: `class GroupPageResponse extends PageResponse(GroupResponse) {}`. */
+/** Makes the class of a page's body, as in `class GroupPageResponse extends PageResponse(GroupResponse) {}`. */
 export function PageResponse<T>(item: Type<T>) {
   class Page {
     @ApiProperty({ type: [item] }) items!: T[];

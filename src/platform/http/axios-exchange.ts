@@ -8,15 +8,15 @@ import { NamedError } from '../../kernel/errors.js';
 import { Opaque } from '../../kernel/secret.js';
 import { USER_AGENT } from '../operations/version.js';
 
-export interface Question {
+export interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'HEAD' | 'DELETE';
   url: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
-  /** Milliseconds for the whole exchange, connecting and reading included. */
+  /** Milliseconds for the whole exchange, including connecting and reading. */
   timeout: number;
   signal?: AbortSignal;
-  /** Called with the number of bytes received so far. A NamedError that it throws ends the exchange and is thrown by it. */
+  /** Called with the number of bytes received so far. If it throws a NamedError, the exchange ends and `send` throws that error. */
   onBytes?: (bytes: number) => void;
 }
 
@@ -27,48 +27,46 @@ export interface Reply {
   body: Buffer;
 }
 
-/** There was no answer, or it broke off. The message is only the cause's code (`ECONNREFUSED`), without headers or body. */
+/** Thrown if no complete answer arrived. The message is only the cause's code, such as `ECONNREFUSED`, without headers or body. */
 export class LostConnection extends NamedError {}
 
-/** The exchange exceeded its time. */
 export class LateAnswer extends LostConnection {}
 
-/** The file of certificate authorities cannot be read. The message is its path. */
-export class UnreadableAuthorities extends LostConnection {}
+/** Thrown if the file of certificate authorities cannot be read. The message is the file's path. */
+export class UnreadableCaFile extends LostConnection {}
 
-/** An answer beyond the limit. */
 export class OversizedReply extends NamedError {}
 
-/** An answer whose headers exceed Node's limit (`--max-http-header-size`). */
+/** Thrown for an answer with headers beyond Node's limit (`--max-http-header-size`). */
 export class OversizedHeaders extends OversizedReply {}
 
 interface ConnectionOptions {
   maxSockets?: number;
-  /** A PEM file of certificate authorities, the only ones that https trusts. Absent or null: the platform's own. */
+  /** A PEM file of certificate authorities; https trusts no others. Absent or null: https trusts those of the platform. */
   caFile?: string | null;
 }
 
 /**
- * Makes HTTP exchanges with kept-alive connections, a deadline for the whole, no redirects and no proxies from the environment. Any status
- * counts as an answer. Errors of axios are never passed on, because they contain the request with its token.
+ * Makes HTTP exchanges with kept-alive connections, a deadline for the whole exchange, no redirects, and no proxies from the environment. Any
+ * status counts as an answer. Errors of axios are never passed on, because they contain the request with its token.
  */
 @Opaque
 export class AxiosExchange {
-  private readonly http: HttpAgent;
-  private https: HttpsAgent;
-  /** The content of the file of authorities at the last read. */
+  private readonly httpAgent: HttpAgent;
+  private httpsAgent: HttpsAgent;
+  /** The content of `caFile` when it was last read. */
   private authorities: string | null = null;
   private readonly client: AxiosInstance;
 
-  /** @param largestReply the most bytes after decompression, counted while they arrive. */
+  /** @param maxReplyBytes the most bytes of an answer's body after decompression, counted while they arrive. */
   constructor(
-    private readonly largestReply: number,
-    private readonly connections: ConnectionOptions = {},
+    private readonly maxReplyBytes: number,
+    private readonly connectionOptions: ConnectionOptions = {},
   ) {
-    this.http = new HttpAgent(this.agentOptions());
-    this.https = this.secureAgent();
+    this.httpAgent = new HttpAgent(this.agentOptions());
+    this.httpsAgent = this.secureAgent();
     this.client = axios.create({
-      httpAgent: this.http,
+      httpAgent: this.httpAgent,
       proxy: false,
       maxRedirects: 0,
       maxBodyLength: Infinity,
@@ -80,71 +78,71 @@ export class AxiosExchange {
   }
 
   /**
-   * @throws LostConnection if no complete answer arrived in time.
+   * Sends a request. @throws LostConnection if no complete answer arrived in time.
    * @throws OversizedReply
    * @throws the signal's reason if the caller aborts, and any error of `onBytes`.
    */
-  async send({ method, url, headers, body, timeout, signal, onBytes }: Question): Promise<Reply> {
-    const ending = new AbortController();
-    const end = (): void => ending.abort();
-    const timer = setTimeout(end, Math.max(1, Math.ceil(timeout)));
-    signal?.addEventListener('abort', end, { once: true });
-    const sent = { ...headers };
-    propagation.inject(context.active(), sent);
+  async send({ method, url, headers, body, timeout, signal, onBytes }: HttpRequest): Promise<Reply> {
+    const abortController = new AbortController();
+    const abortExchange = (): void => abortController.abort();
+    const timer = setTimeout(abortExchange, Math.max(1, Math.ceil(timeout)));
+    signal?.addEventListener('abort', abortExchange, { once: true });
+    const sentHeaders = { ...headers };
+    propagation.inject(context.active(), sentHeaders);
     try {
       signal?.throwIfAborted();
       if (url.startsWith('https:')) await this.renewAuthorities();
       const answer = await this.client.request<Readable>({
         method,
         url,
-        headers: sent,
-        httpsAgent: this.https,
+        headers: sentHeaders,
+        httpsAgent: this.httpsAgent,
         ...(body === undefined ? {} : { data: body }),
-        signal: ending.signal,
+        signal: abortController.signal,
       });
       return {
         status: answer.status,
         headers: Object.fromEntries(
           Object.entries(answer.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
         ),
-        body: await this.read(addAbortSignal(ending.signal, answer.data), onBytes),
+        body: await this.readBody(addAbortSignal(abortController.signal, answer.data), onBytes),
       };
     } catch (error) {
       signal?.throwIfAborted();
-      throw translated(error, ending.signal.aborted);
+      throw translateError(error, abortController.signal.aborted);
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', abortExchange);
     }
   }
 
-  /** Reads a body into memory up to the limit, regardless of its Content-Length. */
-  private async read(stream: Readable, onBytes: Question['onBytes']): Promise<Buffer> {
+  /** Reads a body into memory, at most `maxReplyBytes` regardless of its Content-Length. */
+  private async readBody(stream: Readable, onBytes: HttpRequest['onBytes']): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > this.largestReply) throw new OversizedReply('larger than the limit');
+      if (bytes > this.maxReplyBytes) throw new OversizedReply('larger than the limit');
       onBytes?.(bytes);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks, bytes);
   }
 
-  /** Reads the file of authorities again, so that a replaced file counts from the next request on. */
+  /** Reads `caFile` before each request, so that a replaced file takes effect at once. */
   private async renewAuthorities(): Promise<void> {
-    const { caFile } = this.connections;
+    const { caFile } = this.connectionOptions;
     if (caFile === undefined || caFile === null) return;
     const authorities = await readFile(caFile, 'utf8').catch(() => {
-      throw new UnreadableAuthorities(caFile);
+      throw new UnreadableCaFile(caFile);
     });
     if (authorities === this.authorities) return;
-    const former = this.https;
+    const formerAgent = this.httpsAgent;
     this.authorities = authorities;
-    this.https = this.secureAgent();
-    // Idle connections end now, the others after their requests.
-    former.maxFreeSockets = 0;
-    for (const socket of Object.values(former.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
+    this.httpsAgent = this.secureAgent();
+    // Connections of the former agent are closed: idle connections now, busy ones after their requests.
+    formerAgent.maxFreeSockets = 0;
+    for (const socket of Object.values(formerAgent.freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();
   }
 
   /** An agent with explicit TLS options, so that no variable of Node (NODE_TLS_REJECT_UNAUTHORIZED, NODE_OPTIONS) weakens them. */
@@ -153,39 +151,38 @@ export class AxiosExchange {
       ...this.agentOptions(),
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true,
-      // The list matters: an empty text outside a list would mean Node's own authorities.
+      // `ca` is a list, because Node would replace an empty text by its own authorities.
       ...(this.authorities === null ? {} : { ca: [this.authorities] }),
     });
   }
 
   private agentOptions(): AgentOptions {
-    const { maxSockets } = this.connections;
+    const { maxSockets } = this.connectionOptions;
     return { keepAlive: true, ...(maxSockets === undefined ? {} : { maxSockets }) };
   }
 
-  /** Closes the kept-alive connections. */
   close(): void {
-    this.http.destroy();
-    this.https.destroy();
+    this.httpAgent.destroy();
+    this.httpsAgent.destroy();
   }
 }
 
-function translated(error: unknown, timedOut: boolean): Error {
-  if (timedOut) return new LateAnswer('no answer in time');
+function translateError(error: unknown, hasTimedOut: boolean): Error {
+  if (hasTimedOut) return new LateAnswer('no answer in time');
   if (error instanceof NamedError) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'HPE_HEADER_OVERFLOW') return new OversizedHeaders('headers larger than the limit');
   return new LostConnection(typeof code === 'string' ? code : 'unknown');
 }
 
-const LONGEST_PAUSE = 2_000;
+const MAX_PAUSE_MS = 2_000;
 
 /**
- * Milliseconds before the next attempt: the server's `Retry-After`, or else `first`, doubled for each failure, up to two seconds.
+ * Milliseconds before the next attempt: `retryAfter`, or else `firstPause`, doubled for each failure after the first, up to two seconds.
  * @param failures the number of failures so far, including the present one
  */
-export function retryPause(failures: number, retryAfter: number | null, first: number): number {
-  return retryAfter ?? Math.min(first * 2 ** (failures - 1), LONGEST_PAUSE);
+export function retryPause(failures: number, retryAfter: number | null, firstPause: number): number {
+  return retryAfter ?? Math.min(firstPause * 2 ** (failures - 1), MAX_PAUSE_MS);
 }
 
 /**

@@ -14,36 +14,41 @@ import { type JsonLimits, plainValue, readJson } from '../../kernel/json-reader.
 import { AccessGuard } from './access.guard.js';
 import { WorkBudgets } from './work-budgets.js';
 
-/** Limits of a route's body. Default of `types`: JSON. */
-interface BodyShape extends Pick<JsonLimits, 'maxValues' | 'maxMembers' | 'maxKeys'> {
-  bytes: number;
+/** Limits of a route's body. `types` are the accepted content types; default: JSON. */
+interface RouteBodyLimits extends Pick<JsonLimits, 'maxValues' | 'maxMembers' | 'maxKeys'> {
+  maxBytes: number;
   types?: readonly string[];
 }
 
-/** A few fields; the sender may be unauthenticated. */
-const SMALL: BodyShape = { bytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
+/** Limits of bodies with few fields. Their senders may be unauthenticated. */
+const DEFAULT_LIMITS: RouteBodyLimits = { maxBytes: 16 * 1024, maxValues: 200, maxMembers: 100 };
 
-/** A batch of a thousand grants has 16,000 values. Validation takes about 20 microseconds for each, and blocks other work meanwhile. */
-export const ADMINISTRATION: BodyShape = { bytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
+/** Limits for administrators' routes. A batch of 1,000 grants has 16,000 values; validation blocks other work for about 20 µs for each value. */
+export const ADMINISTRATION: RouteBodyLimits = { maxBytes: 1024 * 1024, maxValues: 20_000, maxMembers: Infinity };
 
 /**
- * A SCIM group of 10,000 members has 889 kB and 30,000 values; a grant in a snapshot has about ten values. Their objects have few keys,
- * so these are limited more strictly: keys cost more than entries of lists.
+ * Limits for SCIM and snapshot files. A SCIM group of 10,000 members has 889 kB and 30,000 values; a grant in a snapshot has about ten values.
+ * The keys of one object are limited more strictly, because parsing a key costs more than parsing a list entry.
  */
-export const BULK: BodyShape = { bytes: 8 * 1024 * 1024, maxValues: 200_000, maxMembers: Infinity, maxKeys: 1_000 };
+export const BULK: RouteBodyLimits = {
+  maxBytes: 8 * 1024 * 1024,
+  maxValues: 200_000,
+  maxMembers: Infinity,
+  maxKeys: 1_000,
+};
 
-export const FORM = 'application/x-www-form-urlencoded';
+export const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** The least number of bytes that a chunk counts as, because Node emits an event for each chunk, however small. */
-const SMALLEST_PIECE = 64;
+/** Each chunk of a body counts as at least this many bytes, because Node emits an event for each chunk, however small. */
+const MIN_CHUNK_BYTES = 64;
 
-const LIMITS = 'grantline:body-limits';
+const LIMITS_METADATA = 'grantline:body-limits';
 
-/** Lets the body of a route be read, after its guards and before validation. Without it no body is read. */
-export const BodyLimits = (limits: Partial<BodyShape> = {}): MethodDecorator =>
-  applyDecorators(SetMetadata(LIMITS, { ...SMALL, ...limits }), UseInterceptors(BodyReader));
+/** Makes a route read the request's body, after its guards and before validation. Other routes read no body. */
+export const BodyLimits = (limits: Partial<RouteBodyLimits> = {}): MethodDecorator =>
+  applyDecorators(SetMetadata(LIMITS_METADATA, { ...DEFAULT_LIMITS, ...limits }), UseInterceptors(BodyReader));
 
-/** Keeps Fastify from reading bodies, which it would do before Nest's guards. */
+/** Keeps Fastify from reading bodies, because it would read them before Nest's guards run. */
 export function leaveBodiesUnread(server: FastifyInstance): void {
   for (const method of server.supportedMethods) {
     server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -54,8 +59,8 @@ export function leaveBodiesUnread(server: FastifyInstance): void {
 class BodyReader implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
-    private readonly budgets: WorkBudgets,
-    private readonly access: AccessGuard,
+    private readonly workBudgets: WorkBudgets,
+    private readonly accessGuard: AccessGuard,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<ReturnType<CallHandler['handle']>> {
@@ -63,64 +68,65 @@ class BodyReader implements NestInterceptor {
     const request = http.getRequest<FastifyRequest>();
     if (request.headers.expect?.toLowerCase() === '100-continue') http.getResponse<FastifyReply>().raw.writeContinue();
     const isComplete = request.raw.complete;
-    request.body = await this.read(request, this.reflector.get<BodyShape>(LIMITS, context.getHandler()));
-    // Access is checked again: the rest of the body may arrive HTTP_REQUEST_TIMEOUT_SECONDS later, when session or role may have ended.
-    if (!isComplete) await this.access.canActivate(context);
+    const limits = this.reflector.get<RouteBodyLimits>(LIMITS_METADATA, context.getHandler());
+    request.body = await this.readBody(request, limits);
+    // Access is checked again: the body may take HTTP_REQUEST_TIMEOUT_SECONDS to arrive, and session or role may have ended meanwhile.
+    if (!isComplete) await this.accessGuard.canActivate(context);
     return next.handle();
   }
 
   /**
-   * Reads one object in UTF-8 without duplicate keys and lone surrogates, which `JSON.parse` would accept; undefined without a body.
+   * Reads the body: one object in UTF-8, without the duplicate keys and lone surrogates that `JSON.parse` would accept. Undefined: no body.
    * @throws Refused
    */
-  private async read(request: FastifyRequest, limits: BodyShape): Promise<unknown> {
-    const bytes = await readBytes(request, limits.bytes);
+  private async readBody(request: FastifyRequest, limits: RouteBodyLimits): Promise<unknown> {
+    const bytes = await readBytes(request, limits.maxBytes);
     if (bytes.length === 0) return undefined;
     const { types = ['application/json'] } = limits;
     const encoding = request.headers['content-encoding'];
-    if (!isOneOf(types, request.headers['content-type']) || (encoding !== undefined && encoding !== 'identity')) {
+    if (!isTypeIn(types, request.headers['content-type']) || (encoding !== undefined && encoding !== 'identity')) {
       throw new Refused('unsupported_media_type', {
         detail: `Bodies are ${types.join(' or ')} in UTF-8, not compressed.`,
         mediaTypes: types,
       });
     }
-    return this.budgets.chargeParsing(request, () =>
-      types.includes(FORM) ? parseForm(bytes) : parseBody(bytes, limits),
+    return this.workBudgets.chargeParsing(request, () =>
+      types.includes(FORM_TYPE) ? parseForm(bytes) : parseBody(bytes, limits),
     );
   }
 }
 
-/** Reads the body by events, because Node's iterator doubles the time for a small one. */
-async function readBytes({ raw, headers }: FastifyRequest, limit: number): Promise<Buffer> {
-  if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-  const least = headers['transfer-encoding'] === undefined ? 0 : SMALLEST_PIECE;
+/** Reads the body by events, because Node's iterator doubles the time for a small body. @throws Refused */
+export async function readBytes({ raw, headers }: FastifyRequest, maxBytes: number): Promise<Buffer> {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLargeRefusal(maxBytes);
+  const minChunkBytes = headers['transfer-encoding'] === undefined ? 0 : MIN_CHUNK_BYTES;
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
-    let size = 0;
-    const endedEarly = (cause?: unknown): void =>
+    let receivedBytes = 0;
+    const rejectIncompleteBody = (cause?: unknown): void =>
       reject(new Refused('bad_request', { detail: 'The body ended early.', cause }));
-    if (raw.destroyed) endedEarly();
-    // The listener stays after a refusal, because without one Node schedules a callback for each chunk.
+    if (raw.destroyed) rejectIncompleteBody();
+    // The listener is not removed after a refusal, because without a listener Node schedules a callback for each chunk.
     raw.on('data', (piece: Buffer) => {
-      if (size > limit) return;
-      size += Math.max(piece.length, least);
+      if (receivedBytes > maxBytes) return;
+      receivedBytes += Math.max(piece.length, minChunkBytes);
       pieces.push(piece);
-      if (size > limit) reject(tooLarge(limit));
+      if (receivedBytes > maxBytes) reject(tooLargeRefusal(maxBytes));
     });
     raw.once('end', () => resolve(Buffer.concat(pieces)));
-    raw.once('error', endedEarly);
+    raw.once('error', rejectIncompleteBody);
   });
 }
 
-function tooLarge(limit: number): Refused {
-  return new Refused('payload_too_large', { detail: `A body here has at most ${limit} bytes.` });
+function tooLargeRefusal(maxBytes: number): Refused {
+  return new Refused('payload_too_large', { detail: `A body here has at most ${maxBytes} bytes.` });
 }
 
 /**
  * Whether a content type is one of the types, without parameters or with charset=utf-8 (RFC 8259 section 8.1). The header is split first,
  * because one regular expression would take quadratic time.
  */
-function isOneOf(types: readonly string[], contentType = ''): boolean {
+export function isTypeIn(types: readonly string[], contentType = ''): boolean {
   const [type = '', ...parameters] = contentType
     .toLowerCase()
     .split(';')
@@ -131,20 +137,20 @@ function isOneOf(types: readonly string[], contentType = ''): boolean {
   );
 }
 
-function parseBody(bytes: Buffer, limits: BodyShape): unknown {
+function parseBody(bytes: Buffer, limits: RouteBodyLimits): unknown {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw malformed('The body is not UTF-8.');
+    throw malformedJsonRefusal('The body is not UTF-8.');
   }
   const { root, faults } = readJson(text, { ...limits, maxFaults: 1 });
   const fault = faults[0];
   if (fault?.code === 'json-too-many-values') {
     throw new Refused('payload_too_large', { detail: `The body has ${fault.message}.` });
   }
-  if (fault !== undefined) throw malformed(`Invalid JSON: ${fault.message}.`);
-  if (root?.kind !== 'object') throw malformed('The body must be a JSON object.');
+  if (fault !== undefined) throw malformedJsonRefusal(`Invalid JSON: ${fault.message}.`);
+  if (root?.kind !== 'object') throw malformedJsonRefusal('The body must be a JSON object.');
   return plainValue(root);
 }
 
@@ -156,6 +162,6 @@ function parseForm(bytes: Buffer): unknown {
   return form;
 }
 
-function malformed(detail: string): Refused {
+function malformedJsonRefusal(detail: string): Refused {
   return new Refused('malformed_json', { detail });
 }

@@ -8,7 +8,7 @@ import type { RequestRecords } from './request-records.js';
 import { STANDARD_HEADERS } from './security-headers.js';
 import type { AllowedMethods } from './allowed-methods.js';
 
-/** The error of Node's HTTP parser. `rawPacket`: the bytes received, a Buffer. */
+/** An error of Node's HTTP parser. `rawPacket` is a Buffer with the received bytes. */
 export type ClientError = Error & { code?: string; rawPacket?: unknown };
 
 /**
@@ -27,47 +27,47 @@ export function clientErrorHandler(
   };
 }
 
-/** Answers CONNECT with 405; Node would close the connection without an answer. */
+/** Answers CONNECT with 405, because Node would close the connection without an answer. */
 export function refuseTunnels(server: Server, connections: Connections, records: RequestRecords): void {
   server.on('connect', (_, socket: Socket) => {
     if (connections.mayAnswerUnparsed(socket)) respond(socket, records, new Refused('method_not_allowed'), 405, '');
   });
 }
 
-/** @param allow the `Allow` header of a 405 */
+/** Writes an answer to the socket, and closes the connection. @param allowHeader the `Allow` header of a 405 */
 function respond(
   socket: Socket,
   records: RequestRecords | undefined,
-  refused: Refused,
+  refusal: Refused,
   status: number,
-  allow?: string,
+  allowHeader?: string,
 ): void {
-  const reason = STATUS_CODES[status] ?? '';
-  const problem = { ...toProblem(refused, randomUUID()), title: reason, status };
+  const statusText = STATUS_CODES[status] ?? '';
+  const problem = { ...toProblem(refusal, randomUUID()), title: statusText, status };
   const body = JSON.stringify(problem);
   const headers = {
     ...STANDARD_HEADERS,
-    ...(allow === undefined ? {} : { Allow: allow }),
+    ...(allowHeader === undefined ? {} : { Allow: allowHeader }),
     'X-Request-Id': problem.request_id,
     'Content-Type': 'application/problem+json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-  records?.recordUnparsed(status);
-  socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`);
+  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  records?.recordUnparsedRequest(status);
+  socket.write(`HTTP/1.1 ${status} ${statusText}\r\n${headerLines.join('')}\r\n${body}`);
   socket.destroySoon();
 }
 
 /** Statuses by error code of Node or Connections. Any other code gets 400. */
-const STATUSES: Readonly<Record<string, number>> = {
+const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   TOO_MANY_HEADERS: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-const DETAILS: Readonly<Record<string, string>> = {
+const DETAIL_BY_CODE: Readonly<Record<string, string>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'The chunks of the body have more than 16 KiB of extensions.',
   UNCLEAR_LENGTH: 'Transfer-Encoding is chunked and nothing else, in HTTP/1.1 and without Content-Length.',
 };
@@ -76,16 +76,16 @@ function answerTo(
   { code = '', rawPacket }: ClientError,
   methods: AllowedMethods,
 ): [refused: Refused, status: number, allow?: string] {
-  const packet = code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
-  const [, target] = REQUEST_LINE.exec(packet) ?? [];
+  const packetText = code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
+  const [, target] = REQUEST_LINE.exec(packetText) ?? [];
   if (target !== undefined) {
-    const allowed = methods.methodsOf(target);
-    return allowed === null
+    const allowedMethods = methods.methodsOf(target);
+    return allowedMethods === null
       ? [new Refused('not_found'), 404]
-      : [new Refused('method_not_allowed'), 405, allowed.join(', ')];
+      : [new Refused('method_not_allowed'), 405, allowedMethods.join(', ')];
   }
-  const status = STATUSES[code] ?? 400;
-  const detail = DETAILS[code] ?? `${STATUS_CODES[status]}.`;
+  const status = STATUS_BY_CODE[code] ?? 400;
+  const detail = DETAIL_BY_CODE[code] ?? `${STATUS_CODES[status]}.`;
   return [new Refused(status === 413 ? 'payload_too_large' : 'bad_request', { detail }), status];
 }
 

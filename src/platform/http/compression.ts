@@ -12,8 +12,8 @@ import { concatMap, type Observable } from 'rxjs';
 
 export const compress = promisify(gzip);
 
-/** The least bytes of a body to compress. A smaller one fits in one or two packets anyway. */
-const SMALLEST = 2_048;
+/** Bodies below this length are not compressed, because they fit in one or two packets anyway. */
+const MIN_COMPRESSED_BYTES = 2_048;
 
 @Injectable()
 class Compression implements NestInterceptor {
@@ -23,18 +23,18 @@ class Compression implements NestInterceptor {
     const reply = http.getResponse<FastifyReply>();
     void reply.header('Vary', 'Accept-Encoding');
     if (!acceptsCoding(headers['accept-encoding'], 'gzip')) return next.handle();
-    return next.handle().pipe(concatMap((body: unknown) => encoded(body, reply)));
+    return next.handle().pipe(concatMap((body: unknown) => compressIfLarge(body, reply)));
   }
 }
 
-async function encoded(body: unknown, reply: FastifyReply): Promise<unknown> {
+async function compressIfLarge(body: unknown, reply: FastifyReply): Promise<unknown> {
   const text = JSON.stringify(body);
-  if (text.length < SMALLEST) return body;
+  if (text.length < MIN_COMPRESSED_BYTES) return body;
   void reply.type('application/json; charset=utf-8').header('Content-Encoding', 'gzip');
   return compress(text, { level: 4 });
 }
 
-/** Compresses a route's answers, for long and repetitive pages of names without secrets that a length could reveal. */
+/** Compresses a route's answers. Only for long, repetitive pages without secrets, because the compressed length could reveal secrets. */
 export const Compressed = (): MethodDecorator => UseInterceptors(Compression);
 
 /** Whether a client accepts a coding, by its name or `*`, with a weight above 0 (RFC 9110 section 12.5.3). */

@@ -10,7 +10,6 @@ import {
 } from '@nestjs/swagger';
 import { type ErrorCode, ERRORS } from '../../kernel/errors.js';
 import { API_TOKEN } from './access.js';
-import { STATUS } from './problem.js';
 
 type Schema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-problems'?: ErrorCode[] };
@@ -22,36 +21,35 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & { 'x-probl
 export const ApiRoute = (operationId: string, summary: string, ...codes: ErrorCode[]): MethodDecorator =>
   applyDecorators(ApiOperation({ operationId, summary }), ApiExtension('x-problems', codes));
 
-/** A route that answers 200, also to POST. */
+/** Makes a route answer 200 with a body of this type, even to POST, which Nest answers with 201 by default. */
 export const Answers = (type: Type): MethodDecorator => applyDecorators(HttpCode(200), ApiOkResponse({ type }));
 
-/** A route that answers 204. */
 export const NoContent = (description?: string): MethodDecorator =>
   applyDecorators(HttpCode(204), ApiNoContentResponse(description === undefined ? {} : { description }));
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-const always = (schema: { type: string; minimum?: number }) => ({ required: true, schema });
+const requiredHeader = (schema: { type: string; minimum?: number }) => ({ required: true, schema });
 
-/** The headers of every problem by status. */
-const HEADERS: Partial<Record<number, Record<string, object>>> = {
-  401: { 'WWW-Authenticate': always({ type: 'string' }) },
-  405: { Allow: always({ type: 'string' }) },
-  415: { Accept: always({ type: 'string' }), 'Accept-Encoding': always({ type: 'string' }) },
+/** The headers of problem answers by their status. */
+const PROBLEM_HEADERS: Partial<Record<number, Record<string, object>>> = {
+  401: { 'WWW-Authenticate': requiredHeader({ type: 'string' }) },
+  405: { Allow: requiredHeader({ type: 'string' }) },
+  415: { Accept: requiredHeader({ type: 'string' }), 'Accept-Encoding': requiredHeader({ type: 'string' }) },
   429: {
-    'Retry-After': always({ type: 'integer', minimum: 1 }),
-    RateLimit: always({ type: 'string' }),
-    'RateLimit-Policy': always({ type: 'string' }),
+    'Retry-After': requiredHeader({ type: 'integer', minimum: 1 }),
+    RateLimit: requiredHeader({ type: 'string' }),
+    'RateLimit-Policy': requiredHeader({ type: 'string' }),
   },
 };
 
-const CODES = Object.keys(ERRORS) as ErrorCode[];
+const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** Of an error of `guarantee_broken`. */
+/** Schema of the guarantee in an error with the code `guarantee_broken`. */
 const GUARANTEE = { type: 'object', properties: { id: { type: 'integer' }, name: { type: 'string' } } };
 const WITNESS = { $ref: '#/components/schemas/GuaranteeWitnessResponse' };
 
-const PROBLEM = {
+const PROBLEM_SCHEMA = {
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
   properties: {
@@ -59,7 +57,7 @@ const PROBLEM = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', enum: CODES },
+    code: { type: 'string', enum: ERROR_CODES },
     errors: {
       type: 'array',
       description: 'The first problems, one entry for each.',
@@ -74,7 +72,7 @@ const PROBLEM = {
   },
 };
 
-/** The OpenAPI 3.1 document of the routes, with every problem that each of them can answer. */
+/** The OpenAPI 3.1 document of the routes. Lists every problem that each route can answer. */
 export function describeApi(app: INestApplication, version: string, now: Date): OpenAPIObject {
   const options = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -89,25 +87,25 @@ export function describeApi(app: INestApplication, version: string, now: Date): 
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'glt_…' }, API_TOKEN)
     .build();
   const document = SwaggerModule.createDocument(app, options);
-  document.tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
+  document.tags = Object.entries(TAG_DESCRIPTIONS).map(([name, description]) => ({ name, description }));
   const schemas = ((document.components ??= {}).schemas ??= {});
-  schemas['Problem'] = PROBLEM;
-  const met = new Set<ErrorCode>();
+  schemas['Problem'] = PROBLEM_SCHEMA;
+  const usedCodes = new Set<ErrorCode>();
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation: Operation | undefined = item[method];
       if (operation === undefined) continue;
       describeRowIds(operation);
       describeCallers(operation, path);
-      for (const code of describeProblems(operation, path, method)) met.add(code);
+      for (const code of describeProblems(operation, path, method)) usedCodes.add(code);
     }
   }
-  for (const code of CODES) if (met.has(code)) schemas[schemaName(code)] = problemSchema(code);
+  for (const code of ERROR_CODES) if (usedCodes.has(code)) schemas[schemaName(code)] = problemSchema(code);
   describeBodies(schemas, now);
   return document;
 }
 
-const TAGS = {
+const TAG_DESCRIPTIONS = {
   auth: 'Register, sign in, refresh, sign out; sessions, passwords and API tokens of one’s own; the identity provider.',
   queries: 'Run SQL on the engine under one’s own name, and read the rows.',
   access: 'Questions: what somebody may do, why, who may do something, and what a draft would change.',
@@ -122,19 +120,19 @@ const TAGS = {
   console: 'Sessions of the web console, which are cookies.',
 };
 
-/** Describes who may call an operation. Names scopes of API tokens in the text and, for programs, in `x-scopes`. */
+/** Adds the permitted callers to an operation's description. Programs can read the scopes of API tokens in `x-scopes`. */
 function describeCallers(operation: Operation, path: string): void {
   const scopes = operation.security?.flatMap((scheme) => scheme[API_TOKEN] ?? []) ?? [];
   for (const scheme of operation.security ?? []) if (API_TOKEN in scheme) scheme[API_TOKEN] = [];
   if (scopes.length > 0) Object.assign(operation, { 'x-scopes': scopes });
-  const callers =
+  const callersText =
     operation.security === undefined
       ? 'Needs no sign-in.'
       : path.startsWith('/api/admin/')
         ? 'For administrators.'
         : 'For everybody who is signed in.';
-  const tokens = scopes.length > 0 ? ` API tokens need the scope \`${scopes.join('` or `')}\`.` : '';
-  operation.description ??= `${callers}${tokens}`;
+  const scopesText = scopes.length > 0 ? ` API tokens need the scope \`${scopes.join('` or `')}\`.` : '';
+  operation.description ??= `${callersText}${scopesText}`;
 }
 
 /**
@@ -142,22 +140,22 @@ function describeCallers(operation: Operation, path: string): void {
  * in them end in `Dto`.
  */
 function describeBodies(schemas: Record<string, Schema>, now: Date): void {
-  const inAMonth = new Date(now.getTime() + 30 * 86_400_000);
+  const expiryExample = new Date(now.getTime() + 30 * 86_400_000);
   const examples = new Map(
-    Object.entries({ ...EXAMPLES, expires_at: `${inAMonth.toISOString().slice(0, 10)}T00:00:00Z` }),
+    Object.entries({ ...EXAMPLE_VALUES, expires_at: `${expiryExample.toISOString().slice(0, 10)}T00:00:00Z` }),
   );
   for (const [name, schema] of Object.entries(schemas)) {
     if (!name.endsWith('Dto') || '$ref' in schema) continue;
     schema.additionalProperties = false;
-    schema.example ??= BODIES[name];
+    schema.example ??= EXAMPLE_BODIES[name];
     for (const [field, property] of Object.entries(schema.properties ?? {})) {
       if (!('$ref' in property)) property.example ??= examples.get(field);
     }
   }
 }
 
-/** Example bodies, for bodies whose fields cannot all be given together. */
-const BODIES: Record<string, unknown> = {
+/** Example bodies for classes whose fields cannot all be given together. */
+const EXAMPLE_BODIES: Record<string, unknown> = {
   PolicyDto: {
     kind: 'row_filter',
     principal: { type: 'user', id: 1 },
@@ -181,7 +179,7 @@ const BODIES: Record<string, unknown> = {
   GroupChangeDto: { description: 'reads the orders of the quarter' },
 };
 
-const EXAMPLES: Record<string, unknown> = {
+const EXAMPLE_VALUES: Record<string, unknown> = {
   username: 'ana',
   email: 'ana@example.org',
   password: 'correct horse battery',
@@ -202,7 +200,7 @@ const EXAMPLES: Record<string, unknown> = {
   to: '/me',
 };
 
-/** Describes numbers in paths, which are ids of rows (RowIdPipe). */
+/** Describes numbers in paths as positive integers, because they are ids of rows (RowIdPipe). */
 function describeRowIds({ parameters }: Operation): void {
   for (const parameter of parameters ?? []) {
     if (!('in' in parameter) || parameter.in !== 'path' || !parameter.schema || '$ref' in parameter.schema) continue;
@@ -210,30 +208,30 @@ function describeRowIds({ parameters }: Operation): void {
   }
 }
 
-/** @returns the codes */
 function describeProblems(operation: Operation, path: string, method: (typeof METHODS)[number]): Iterable<ErrorCode> {
   const codes = [...(operation['x-problems'] ?? []), ...problemsByShape(operation, path, method)];
   delete operation['x-problems'];
-  const created = operation.responses['201'];
-  if (created !== undefined && !('$ref' in created)) created.headers = { Location: always({ type: 'string' }) };
-  const byStatus = new Map<number, Set<ErrorCode>>(MALFORMED.map((status) => [status, new Set(['bad_request'])]));
+  const answer201 = operation.responses['201'];
+  if (answer201 !== undefined && !('$ref' in answer201))
+    answer201.headers = { Location: requiredHeader({ type: 'string' }) };
+  const codeSets = new Map<number, Set<ErrorCode>>(EARLY_STATUSES.map((status) => [status, new Set(['bad_request'])]));
   for (const code of codes) {
-    const status = STATUS[ERRORS[code].kind];
-    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+    const { status } = ERRORS[code];
+    codeSets.set(status, (codeSets.get(status) ?? new Set()).add(code));
   }
-  for (const [status, known] of byStatus) operation.responses[status] = problemResponse(status, [...known]);
-  return [...byStatus.values()].flatMap((known) => [...known]);
+  for (const [status, codeSet] of codeSets) operation.responses[status] = problemResponse(status, [...codeSet]);
+  return [...codeSets.values()].flatMap((codeSet) => [...codeSet]);
 }
 
 /** Statuses of requests that fail before a route is known: invalid HTTP, too slow, or too many headers. */
-const MALFORMED = [400, 408, 431];
+const EARLY_STATUSES = [400, 408, 431];
 
-/** Members of problems by code, besides the common ones. */
-const MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
-  mask_conflict: { policy_id: { type: 'integer', description: 'The other policy.' } },
+/** Members that problems with these codes have besides the common members. */
+const PROBLEM_MEMBERS: Partial<Record<ErrorCode, Record<string, object>>> = {
+  mask_conflict: { policy_id: { type: 'integer', description: 'The id of the conflicting policy.' } },
   target_unavailable: {
     reason: { type: 'string' },
-    audit_id: { type: ['string', 'null'], description: "In the API server's audit log." },
+    audit_id: { type: ['string', 'null'], description: "The request's id in the audit log of Kubernetes." },
   },
   query_failed: { error: { $ref: '#/components/schemas/QueryError' } },
   query_cancelled: { error: { $ref: '#/components/schemas/QueryError' } },
@@ -244,7 +242,7 @@ const schemaName = (code: ErrorCode): string =>
   `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
 
 function problemSchema(code: ErrorCode): Schema {
-  const properties = { code: { type: 'string', enum: [code] }, ...MEMBERS[code] };
+  const properties = { code: { type: 'string', enum: [code] }, ...PROBLEM_MEMBERS[code] };
   return { allOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'object', properties }] };
 }
 
@@ -252,7 +250,7 @@ function problemResponse(status: number, codes: ErrorCode[]): Operation['respons
   const oneOf = codes.sort().map((code) => ({ $ref: `#/components/schemas/${schemaName(code)}` }));
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
-    ...(HEADERS[status] === undefined ? {} : { headers: HEADERS[status] }),
+    ...(PROBLEM_HEADERS[status] === undefined ? {} : { headers: PROBLEM_HEADERS[status] }),
     content: { 'application/problem+json': { schema: { oneOf } } },
   };
 }
@@ -260,10 +258,10 @@ function problemResponse(status: number, codes: ErrorCode[]): Operation['respons
 /** The codes that follow from a route's shape: its body, its parameters, authentication, and use of the database. */
 function problemsByShape(operation: Operation, path: string, method: (typeof METHODS)[number]): ErrorCode[] {
   const parameters = (operation.parameters ?? []).flatMap((parameter) => ('in' in parameter ? [parameter.in] : []));
-  const takesBody = operation.requestBody !== undefined;
+  const hasBody = operation.requestBody !== undefined;
   return [
     ...(method === 'get' ? [] : (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const)),
-    ...(takesBody || parameters.length > 0 ? (['validation_failed'] as const) : []),
+    ...(hasBody || parameters.length > 0 ? (['validation_failed'] as const) : []),
     ...(operation.security === undefined
       ? []
       : ([
@@ -275,7 +273,7 @@ function problemsByShape(operation: Operation, path: string, method: (typeof MET
         ] as const)),
     ...(path.startsWith('/api/admin/') ? (['administrator_required'] as const) : []),
     ...(parameters.includes('path') ? (['not_found'] as const) : []),
-    'method_not_allowed', // for another method on the same path
+    'method_not_allowed', // the answer to another method on the same path
     'database_unavailable',
     'internal_error',
   ];

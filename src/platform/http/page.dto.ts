@@ -6,37 +6,37 @@ import { parseDecimal } from '../../kernel/decimal.js';
 import { keyOfCursor, type NamePageRequest, namesOfCursor, type PageRequest } from '../../kernel/page.js';
 import { FieldRule, TextRule, WITHOUT_NUL } from './validation.js';
 
-/** Parses a number of a query string. Text other than decimal digits fails as NaN. */
+/** Parses a number in a query string. Text with other characters than decimal digits becomes NaN, which validation refuses. */
 export function DecimalText(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseDecimal(value) : value));
 }
 
 interface LimitRange {
-  most: number;
-  fallback: number;
+  max: number;
+  defaultLimit: number;
 }
 
-/** Lengths of pages: of lists in general, of lists about a node's children or holders, and of a query's rows. */
-export const LIMITS = {
-  items: { most: 200, fallback: 50 },
-  names: { most: 1000, fallback: 200 },
-  rows: { most: 10_000, fallback: 1000 },
+/** Limits and defaults of a page's length: of lists in general, of lists of a node's children or holders, and of a query's rows. */
+export const PAGE_LIMITS = {
+  items: { max: 200, defaultLimit: 50 },
+  names: { max: 1000, defaultLimit: 200 },
+  rows: { max: 10_000, defaultLimit: 1000 },
 } satisfies Record<string, LimitRange>;
 
-/** `?limit=`: a whole number from 1 to `most`. */
-export function Limit({ most, fallback }: LimitRange): PropertyDecorator {
+/** `?limit=`: a whole number from 1 to `max`. */
+export function Limit({ max, defaultLimit }: LimitRange): PropertyDecorator {
   return applyDecorators(
-    ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: most, default: fallback }),
+    ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: max, default: defaultLimit }),
     DecimalText(),
     FieldRule((value) => {
-      if (!isWhole(value)) return 'must be a whole number';
+      if (!isWholeNumber(value)) return 'must be a whole number';
       if (value < 1) return 'must be at least 1';
-      return value > most ? `must be at most ${most}` : null;
+      return value > max ? `must be at most ${max}` : null;
     }),
   );
 }
 
-const isWhole = (value: unknown): value is number => Number.isInteger(value);
+const isWholeNumber = (value: unknown): value is number => Number.isInteger(value);
 
 /** `?q=`: a text that the items of a list contain. */
 export function SearchText(description: string): PropertyDecorator {
@@ -50,35 +50,35 @@ export function SearchText(description: string): PropertyDecorator {
 }
 
 export class PageLimit {
-  @Limit(LIMITS.items)
-  limit = LIMITS.items.fallback;
+  @Limit(PAGE_LIMITS.items)
+  limit = PAGE_LIMITS.items.defaultLimit;
 }
 
-export const NOT_OURS = 'must be the `next` of an earlier page';
+export const INVALID_CURSOR = 'must be the `next` of an earlier page';
 
-/** `?after=`: a cursor of an earlier page. A repeated parameter is invalid. */
-export function Cursor(read: (cursor: string) => unknown): PropertyDecorator {
+/** `?after=`: the cursor `next` of the previous page. A repeated parameter is invalid. */
+export function Cursor(parse: (cursor: string) => unknown): PropertyDecorator {
   return applyDecorators(
-    ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the page before.' }),
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (read(value) ?? value) : String(value))),
+    ApiPropertyOptional({ type: String, minLength: 1, description: 'The `next` of the previous page.' }),
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (parse(value) ?? value) : String(value))),
     IsOptional(),
   );
 }
 
-/** A cursor whose key fits the type of the list's key, because PostgreSQL refuses to compare with a larger one. */
-function After(maxKey: number): PropertyDecorator {
-  const rule = FieldRule((key) => (isWhole(key) && key <= maxKey ? null : NOT_OURS));
+/** A cursor with a numeric key up to `maxKey`, because PostgreSQL refuses to compare an `integer` column with a larger number. */
+function KeyCursor(maxKey: number): PropertyDecorator {
+  const rule = FieldRule((key) => (isWholeNumber(key) && key <= maxKey ? null : INVALID_CURSOR));
   return applyDecorators(Cursor(keyOfCursor), rule);
 }
 
 /** `?after=` of a list that is ordered by names. */
 export function AfterNames(): PropertyDecorator {
-  return applyDecorators(Cursor(namesOfCursor), IsArray({ message: NOT_OURS }));
+  return applyDecorators(Cursor(namesOfCursor), IsArray({ message: INVALID_CURSOR }));
 }
 
 /** `?limit=` and `?after=` of a list whose key is an `integer`. */
 export class PageQuery extends PageLimit implements PageRequest {
-  @After(2 ** 31 - 1)
+  @KeyCursor(2 ** 31 - 1)
   after: number | null = null;
 }
 
@@ -90,6 +90,6 @@ export class NamePageQuery extends PageLimit implements NamePageRequest {
 
 /** `?limit=` and `?after=` of a list whose key is a `bigint`. */
 export class BigPageQuery extends PageLimit implements PageRequest {
-  @After(Number.MAX_SAFE_INTEGER)
+  @KeyCursor(Number.MAX_SAFE_INTEGER)
   after: number | null = null;
 }

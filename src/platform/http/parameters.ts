@@ -3,22 +3,23 @@ import { parse } from 'fast-querystring';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
 
-/** The most query parameters, as many as headers. No operation uses a tenth of it. */
+/** The most query parameters of a request, equal to the limit of headers. Operations use fewer than ten. */
 const MAX_PARAMETERS = 100;
 
-const TOO_MANY = Object.freeze({});
+/** A marker in place of the parsed query of a request with too many parameters. */
+const TOO_MANY_PARAMETERS = Object.freeze({});
 
-/** Parses the query of a request's target, except one with too many parameters, which refuseManyParameters answers. */
+/** Parses the query of a request's target. Too many parameters give TOO_MANY_PARAMETERS, which `refuseManyParameters` answers with 400. */
 export function readParameters(query: string): Record<string, unknown> {
-  const isTooMany = query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS;
-  return isTooMany ? TOO_MANY : (parse(query) as Record<string, unknown>);
+  const hasTooManyParameters = query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS;
+  return hasTooManyParameters ? TOO_MANY_PARAMETERS : (parse(query) as Record<string, unknown>);
 }
 
-/** Answers 400 to a request with more than 100 parameters, before anything else is done for it. */
+/** Answers 400 to a request with more than MAX_PARAMETERS query parameters, before anything else is done for the request. */
 export function refuseManyParameters(server: FastifyInstance): void {
   server.addHook('onRequest', ({ query }, _, done) => {
     const detail = `There are more than ${MAX_PARAMETERS} parameters.`;
-    done(query === TOO_MANY ? new Refused('bad_request', { detail }) : undefined);
+    done(query === TOO_MANY_PARAMETERS ? new Refused('bad_request', { detail }) : undefined);
   });
 }
 

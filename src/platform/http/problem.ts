@@ -1,30 +1,11 @@
 import { STATUS_CODES } from 'node:http';
-import { type ErrorCode, type ErrorKind, ERRORS, type FieldError, Refused } from '../../kernel/errors.js';
+import { type ErrorCode, ERRORS, type FieldError, Refused } from '../../kernel/errors.js';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../log/log.js';
 import type { AllowedMethods } from './allowed-methods.js';
 import { isDatabaseOutage } from '../database/database-outage.js';
 import type { RequestRecords } from './request-records.js';
-
-/** HTTP statuses by kind of error. A kind without a status does not compile. */
-export const STATUS: Record<ErrorKind, number> = {
-  invalid: 400,
-  unauthenticated: 401,
-  forbidden: 403,
-  'not-found': 404,
-  'method-not-allowed': 405,
-  conflict: 409,
-  gone: 410,
-  'precondition-failed': 412,
-  'too-large': 413,
-  'unsupported-media-type': 415,
-  'too-many': 429,
-  busy: 503,
-  unavailable: 503,
-  internal: 500,
-  'not-implemented': 501,
-};
 
 /** An error body (RFC 9457), `application/problem+json`. */
 export interface Problem {
@@ -38,13 +19,12 @@ export interface Problem {
 }
 
 export function toProblem({ code, details }: Refused, requestId: string): Problem {
-  const { kind, text } = ERRORS[code];
+  const { status, text } = ERRORS[code];
   const { members, detail, errors } = details;
-  const status = STATUS[kind];
   return {
     ...members,
     type: 'about:blank',
-    // With about:blank the title is the status's own phrase (RFC 9457 section 4.2.1).
+    // With the type about:blank the title must be the standard phrase of the status (RFC 9457 section 4.2.1).
     title: STATUS_CODES[status] ?? '',
     status,
     detail: detail ?? `${text}.`,
@@ -54,39 +34,38 @@ export function toProblem({ code, details }: Refused, requestId: string): Proble
   };
 }
 
-/** The form of errors of the routes below a path, for a standard that defines its own. */
+/** The form of error answers for all routes below a path. Used for a standard that defines its own error bodies (SCIM). */
 export interface ErrorForm {
   path: string;
   type: string;
-  of: (problem: Problem) => object;
+  toBody: (problem: Problem) => object;
 }
 
-/** The most errors in one answer. */
 const MAX_ERRORS = 20;
 
-/** The most characters of a field's name or a message, which may contain input. */
-const MAX_TEXT = 200;
+/** The most characters of a field's name or a message in an error. Limited, because both may contain input. */
+const MAX_CHARS = 200;
 
-/** Keeps the answer to a refused body below 8 KiB. */
+/** The most bytes of field errors in an answer, so that the answer to a refused body stays below 8 KiB. */
 const MAX_ERROR_BYTES = 7 * 1024;
 
 function firstErrors(errors: readonly FieldError[]): FieldError[] {
-  let left = MAX_ERROR_BYTES;
-  const bytes = (error: FieldError): number => Buffer.byteLength(JSON.stringify(error)) + 1;
-  return errors.slice(0, MAX_ERRORS).flatMap(({ witness, ...more }) => {
-    const error = { ...more, field: cut(more.field), message: cut(more.message) };
-    const whole = witness === undefined ? error : { ...error, witness };
-    const fitting = bytes(whole) <= left ? whole : error;
-    left -= bytes(fitting);
-    return left >= 0 ? [fitting] : [];
+  let remainingBytes = MAX_ERROR_BYTES;
+  const bytesOf = (error: FieldError): number => Buffer.byteLength(JSON.stringify(error)) + 1;
+  return errors.slice(0, MAX_ERRORS).flatMap(({ witness, ...otherFields }) => {
+    const error = { ...otherFields, field: truncate(otherFields.field), message: truncate(otherFields.message) };
+    const fullError = witness === undefined ? error : { ...error, witness };
+    const fittingError = bytesOf(fullError) <= remainingBytes ? fullError : error;
+    remainingBytes -= bytesOf(fittingError);
+    return remainingBytes >= 0 ? [fittingError] : [];
   });
 }
 
-function cut(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text;
+function truncate(text: string): string {
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-/** Bearer errors (RFC 6750 section 3.1) by code, for requests that sent a token. */
+/** The `error` of the WWW-Authenticate header (RFC 6750 section 3.1) by error code, for requests that sent a token. */
 const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
   token_invalid: 'invalid_token',
   token_expired: 'invalid_token',
@@ -101,39 +80,39 @@ const BEARER_ERRORS: Partial<Record<ErrorCode, string>> = {
  */
 export function problemHeaders({ code, details: { retryAfter, quota, mediaTypes } }: Refused): Record<string, string> {
   const headers: Record<string, string> = {};
-  const { kind } = ERRORS[code];
+  const { status } = ERRORS[code];
   const bearerError = BEARER_ERRORS[code];
-  if (kind === 'unauthenticated' || bearerError !== undefined) {
+  if (status === 401 || bearerError !== undefined) {
     headers['WWW-Authenticate'] =
       `Bearer realm="grantline"${bearerError === undefined ? '' : `, error="${bearerError}"`}`;
   }
-  if (kind === 'unsupported-media-type') {
-    // Names the accepted types (RFC 9110 section 15.5.16).
+  if (status === 415) {
+    // These headers name the accepted types and encodings (RFC 9110 section 15.5.16).
     headers['Accept'] = mediaTypes?.join(', ') ?? 'application/json';
     headers['Accept-Encoding'] = 'identity';
   }
   const seconds = retryAfter === undefined ? null : Math.max(1, Math.ceil(retryAfter));
   if (seconds !== null) headers['Retry-After'] = String(seconds);
   if (quota !== undefined) {
-    // draft-ietf-httpapi-ratelimit-headers-10: structured fields, quota `q` in window `w` or of unit `qu`; `r` left for the next
-    // `t` seconds
-    const window = 'windowSeconds' in quota ? quota.windowSeconds : null;
-    const unit = window === null ? 'qu="concurrent-requests"' : `w=${window}`;
-    const reset = seconds ?? window;
+    // Structured fields of draft-ietf-httpapi-ratelimit-headers-10: a quota of `q` in a window of `w` seconds or in the unit `qu`;
+    // `r` of the quota is left for the next `t` seconds.
+    const windowSeconds = 'windowSeconds' in quota ? quota.windowSeconds : null;
+    const unit = windowSeconds === null ? 'qu="concurrent-requests"' : `w=${windowSeconds}`;
+    const resetSeconds = seconds ?? windowSeconds;
     headers['RateLimit-Policy'] = `"${quota.name}";q=${quota.limit};${unit}`;
-    headers['RateLimit'] = `"${quota.name}";r=0${reset === null ? '' : `;t=${reset}`}`;
+    headers['RateLimit'] = `"${quota.name}";r=0${resetSeconds === null ? '' : `;t=${resetSeconds}`}`;
   }
   return headers;
 }
 
-/** Converts every thrown error, in Nest or before it, to a problem document. */
+/** Answers every thrown error with a problem document, whether Nest or Fastify caught it. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly methods: AllowedMethods,
     private readonly records: RequestRecords,
     private readonly log: Log,
-    private readonly forms: readonly ErrorForm[],
+    private readonly errorForms: readonly ErrorForm[],
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -141,46 +120,46 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Answers an error. Also called for failures before routing, such as a path that cannot be decoded. */
+  /** Answers an error. Also used for failures before routing, such as a path that cannot be decoded. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const refused = this.refused(error, request);
-    const problem = toProblem(refused, request.id);
-    this.records.noteRefusal(request, refused);
-    // `busy` is expected and has a metric, and logging a stack for each would slow down other requests.
+    const refusal = toRefused(error, request.url, this.methods);
+    const problem = toProblem(refusal, request.id);
+    this.records.recordRefusal(request, refusal);
+    // `busy` is not logged: it is expected and has a metric, and logging a stack for each would slow down other requests.
     if (problem.status >= 500 && problem.code !== 'busy') {
-      this.log.error('request failed', { request_id: request.id, code: problem.code, err: refused.cause ?? refused });
+      this.log.error('request failed', { request_id: request.id, code: problem.code, err: refusal.cause ?? refusal });
     }
     if (reply.sent || reply.raw.headersSent) {
       reply.raw.destroy(); // breaks off a stream that failed midway, so that it does not look complete
       return;
     }
-    if (refused.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
+    if (refusal.code === 'method_not_allowed' && !reply.hasHeader('Allow')) {
       void reply.header('Allow', (this.methods.methodsOf(request.url) ?? []).join(', '));
     }
-    const form = this.forms.find(({ path }) => request.url.startsWith(path));
+    const errorForm = this.errorForms.find(({ path }) => request.url.startsWith(path));
     void reply
       .status(problem.status)
-      .headers(problemHeaders(refused))
-      .type(form?.type ?? 'application/problem+json; charset=utf-8')
-      .send(JSON.stringify(form?.of(problem) ?? problem));
+      .headers(problemHeaders(refusal))
+      .type(errorForm?.type ?? 'application/problem+json; charset=utf-8')
+      .send(JSON.stringify(errorForm?.toBody(problem) ?? problem));
   }
+}
 
-  private refused(error: unknown, request: FastifyRequest): Refused {
-    if (error instanceof Refused) return error;
-    if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
-    const status = statusOf(error);
-    if (status === 404) return this.methods.refusalOf(request.url);
-    if (status === 413) return new Refused('payload_too_large');
-    if (status === 415) return new Refused('unsupported_media_type');
-    if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });
-    if (status >= 400 && status < 500) return new Refused('bad_request', { cause: error });
-    return new Refused('internal_error', { cause: error });
-  }
+export function toRefused(error: unknown, url: string, methods: AllowedMethods): Refused {
+  if (error instanceof Refused) return error;
+  if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
+  const status = statusOf(error);
+  if (status === 404) return methods.refusalOf(url);
+  if (status === 413) return new Refused('payload_too_large');
+  if (status === 415) return new Refused('unsupported_media_type');
+  if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });
+  if (status >= 400 && status < 500) return new Refused('bad_request', { cause: error });
+  return new Refused('internal_error', { cause: error });
 }
 
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
-  // Fastify's errors are no instances of a class that could be tested.
-  const has = typeof error === 'object' && error !== null && 'statusCode' in error;
-  return has && typeof error.statusCode === 'number' ? error.statusCode : 500;
+  // Errors of Fastify are recognized by `statusCode`, because they have no class to test for.
+  const hasStatus = typeof error === 'object' && error !== null && 'statusCode' in error;
+  return hasStatus && typeof error.statusCode === 'number' ? error.statusCode : 500;
 }

@@ -9,14 +9,14 @@ const POLLED = 'isPolled';
 /** Marks a route that open pages request every few seconds. Its successful answers are logged at level `debug` only. */
 export const Polled = (): MethodDecorator => RouteConfig({ [POLLED]: true });
 
-/** Methods that metrics use as labels. Labels come from closed sets, so that clients cannot invent any. */
+/** Methods that metrics use as labels. Other methods count as OTHER_METHOD, so that clients cannot create labels. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const UNMATCHED = 'unmatched';
-const OTHER = 'other';
+const UNMATCHED_ROUTE = 'unmatched';
+const OTHER_METHOD = 'other';
 
-/** Logs and measures every request of a server once its answer was sent completely or broken off by either side. */
+/** Logs and measures every request of a server when its answer ends: sent completely, or broken off by either side. */
 export class RequestRecords {
-  private readonly seconds = new Histogram({
+  private readonly durationHistogram = new Histogram({
     name: 'grantline_http_request_duration_seconds',
     help: 'Requests until their answers ended, by `method`, `route` (`unmatched`: none) and `status` (`aborted`: broken off); no HTTP: 0 s.',
     labelNames: ['method', 'route', 'status'],
@@ -36,62 +36,59 @@ export class RequestRecords {
   constructor(private readonly log: Log) {}
 
   exposeIn(registry: Registry): void {
-    registry.registerMetric(this.seconds);
+    registry.registerMetric(this.durationHistogram);
     registry.registerMetric(this.throttledRequests);
   }
 
   watch(server: FastifyInstance): void {
     server.addHook('onRequest', (request, reply, done) => {
-      this.follow(request, reply);
+      this.track(request, reply);
       done();
     });
   }
 
-  /** Records a request that no hook of the server sees. */
-  follow(request: FastifyRequest, reply: FastifyReply): void {
-    const begun = performance.now();
-    reply.raw.once('close', () => this.record(request, reply, performance.now() - begun));
+  /** Records a request when its answer ends. */
+  track(request: FastifyRequest, reply: FastifyReply): void {
+    const startedAt = performance.now();
+    reply.raw.once('close', () => this.record(request, reply, performance.now() - startedAt));
   }
 
-  /** Records an answer to bytes that could not be parsed to a request. Their start is unknown. */
-  recordUnparsed(status: number): void {
-    this.seconds.observe({ method: OTHER, route: UNMATCHED, status }, 0);
+  /** Records an answer to bytes that could not be parsed as a request, with a duration of 0, because the start is unknown. */
+  recordUnparsedRequest(status: number): void {
+    this.durationHistogram.observe({ method: OTHER_METHOD, route: UNMATCHED_ROUTE, status }, 0);
   }
 
-  /** Adds the code and the private reason of a refusal to the request's log line. A quota's name is no secret. */
-  noteRefusal(request: FastifyRequest, refused: Refused): void {
-    this.refusals.set(request, refused);
-    const { quota } = refused.details;
+  /** Adds the code and the private reason of a refusal to the request's log line, and counts throttled requests by quota. */
+  recordRefusal(request: FastifyRequest, refusal: Refused): void {
+    this.refusals.set(request, refusal);
+    const { quota } = refusal.details;
     if (quota !== undefined) this.throttledRequests.inc({ quota: quota.name });
   }
 
-  private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number): void {
+  private record(request: FastifyRequest, { raw, statusCode }: FastifyReply, durationMs: number): void {
     const { method } = request;
     const route = request.routeOptions.url ?? null; // not the path, which may contain a token
-    const isWhole = raw.writableFinished;
-    this.seconds.observe(
+    const isFullySent = raw.writableFinished;
+    this.durationHistogram.observe(
       {
-        method: METHODS.has(method) ? method : OTHER,
-        route: route ?? UNMATCHED,
-        status: isWhole ? statusCode : 'aborted',
+        method: METHODS.has(method) ? method : OTHER_METHOD,
+        route: route ?? UNMATCHED_ROUTE,
+        status: isFullySent ? statusCode : 'aborted',
       },
-      ms / 1000,
+      durationMs / 1000,
     );
-    const refused = this.refusals.get(request);
-    const level = isPolled(request) && statusCode < 400 ? 'debug' : 'info';
-    this.log[level]('request', {
+    const refusal = this.refusals.get(request);
+    const { config } = request.routeOptions;
+    const logLevel = POLLED in config && statusCode < 400 ? 'debug' : 'info';
+    this.log[logLevel]('request', {
       request_id: request.id,
       method,
       route,
-      status: isWhole || raw.headersSent ? statusCode : null,
-      ms: Math.round(ms),
-      ...(refused === undefined ? {} : { code: refused.code }),
-      ...(refused?.details.reason === undefined ? {} : { reason: refused.details.reason }),
-      ...(isWhole ? {} : { aborted: true }),
+      status: isFullySent || raw.headersSent ? statusCode : null,
+      ms: Math.round(durationMs),
+      ...(refusal === undefined ? {} : { code: refusal.code }),
+      ...(refusal?.details.reason === undefined ? {} : { reason: refusal.details.reason }),
+      ...(isFullySent ? {} : { aborted: true }),
     });
   }
-}
-
-function isPolled({ routeOptions: { config } }: FastifyRequest): boolean {
-  return POLLED in config && config[POLLED] === true;
 }

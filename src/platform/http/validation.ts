@@ -2,23 +2,23 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, ValidateBy, ValidateNested } from 'class-validator';
 
-/** Finds the problem of a text, as the rest of a sentence that begins with the field's name; null: none. */
+/** A function that finds the problem of a text, as the rest of a sentence that begins with the field's name; null: no problem. */
 export type TextProblem = (text: string) => string | null;
 
-/** Finds the problem of a field of any type, which may depend on the object around it. Also called for an absent field. */
+/** A function that finds the problem of a field of any type. It gets the object around the field, and undefined for an absent field. */
 export type FieldProblem<T> = (value: unknown, object: T) => string | null;
 
-/** A required string in which `problemOf` finds no problem. */
+/** Requires a field to be a string in which `problemOf` finds no problem. */
 export function TextRule(problemOf: TextProblem): PropertyDecorator {
-  const rule = ofText(problemOf);
+  const rule = ruleForText(problemOf);
   return FieldRule((value) => (value === undefined ? 'is required' : rule(value)), 'textRule');
 }
 
-/** The rule of a string in which `problemOf` finds no problem. */
-export const ofText = (problemOf: TextProblem) => (value: unknown) =>
+/** The rule that a value is a string in which `problemOf` finds no problem. */
+export const ruleForText = (problemOf: TextProblem) => (value: unknown) =>
   typeof value === 'string' ? problemOf(value) : 'must be a string';
 
-/** A field in which `problemOf` finds no problem. @param name the rule's name, which must be unique for a field. */
+/** Requires a field in which `problemOf` finds no problem. @param name the rule's name, which must be unique for a field. */
 export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = 'fieldRule'): PropertyDecorator {
   return ValidateBy({
     name,
@@ -29,58 +29,55 @@ export function FieldRule<T extends object>(problemOf: FieldProblem<T>, name = '
   });
 }
 
-/** Makes a rule accept an absent field. */
-export const absentOr = (rule: (value: unknown) => string | null) => (value: unknown) =>
+export const optionalRule = (rule: (value: unknown) => string | null) => (value: unknown) =>
   value === undefined ? null : rule(value);
 
-/** A nested object with its own rules, which is neither null nor a list. */
+/** Requires a field to be an object (not null, no list) that fulfils the rules of a class. */
 export function NestedObject(type: () => new () => object): PropertyDecorator {
   return applyDecorators(IsObject({ message: 'must be an object' }), ValidateNested(), Type(type));
 }
 
-/** A list of nested objects. A list that is too long is refused by its length, without parsing or checking its entries. */
+/** Requires a field to be a list of objects. A list that is too long is refused without parsing or checking its entries. */
 export function NestedArray(type: () => new () => object, maxSize: number): PropertyDecorator {
   const isTooLong = (list: unknown): list is unknown[] => Array.isArray(list) && list.length > maxSize;
   return applyDecorators(
-    // An array with holes only has the same length, and checks of entries skip holes.
+    // Replaces a list that is too long by an empty array of the same length, so that its length is reported but its entries are not checked.
     Transform(({ value }: { value: unknown }) => (isTooLong(value) ? new Array<unknown>(value.length) : value)),
     IsArray({ message: 'must be a list' }),
     ArrayMaxSize(maxSize, { message: `must have at most ${maxSize} entries` }),
     IsObject({ each: true, message: 'must be a list of objects' }),
     ValidateNested({ each: true }),
-    Type((given) => (given !== undefined && isTooLong(given.object[given.property]) ? String : type())),
+    Type((options) => (options !== undefined && isTooLong(options.object[options.property]) ? String : type())),
   );
 }
 
-/** Accepts every string. */
 export const anyText: TextProblem = () => null;
 
-/** Pattern of the OpenAPI document for texts that PostgreSQL and bcrypt accept. */
+/** Pattern in the OpenAPI document for texts without NUL, which PostgreSQL and bcrypt do not accept. */
 export const WITHOUT_NUL = '^[^\\u0000]*$';
 
-/** The id of a row: a positive `integer` of PostgreSQL. */
 export function idProblem(value: unknown): string | null {
   if (value === undefined) return 'is required';
   return Number.isInteger(value) && Number(value) > 0 && Number(value) < 2 ** 31 ? null : 'must be a positive integer';
 }
 
 /**
- * The problem of a timestamp, which must have its offset from UTC, such as `2026-11-20T08:00:00.000Z` (RFC 3339), and lie in the years 0
- * to 9999 of UTC, because RFC 3339 cannot write later ones. Digits beyond milliseconds are cut off.
+ * The problem of a timestamp. It must have an offset from UTC, as in `2026-11-20T08:00:00.000Z` (RFC 3339), and lie in the years 0 to 9999
+ * of UTC, because RFC 3339 cannot write later years. Digits beyond milliseconds are ignored.
  */
 export function momentProblem(value: unknown): string | null {
-  const text = typeof value === 'string' && MOMENT.test(value) ? value : '';
+  const text = typeof value === 'string' && RFC_3339.test(value) ? value : '';
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return 'must be a moment such as 2026-11-20T08:00:00.000Z';
-  // Date would read 30 February as 2 March.
+  // Days that do not exist are refused here, because Date reads 30 February as 2 March.
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`).toISOString().slice(0, 10);
   if (day !== text.slice(0, 10)) return 'must be a day that exists';
   return hasFourDigitYear(date) ? null : 'must be in the years 0000 to 9999 of UTC';
 }
 
-/** Whether a date is valid and in the years 0 to 9999 of UTC. JavaScript has dates that PostgreSQL cannot store. */
+/** Whether a valid date is in the years 0 to 9999 of UTC. JavaScript has dates that PostgreSQL cannot store. */
 export function hasFourDigitYear(date: Date): boolean {
   return date.toISOString().length === 24;
 }
 
-const MOMENT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;

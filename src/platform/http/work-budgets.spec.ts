@@ -1,9 +1,9 @@
-import { afterWork, costOf, FRESH_BUDGET, isIdle, secondsToWait, type WorkBudget } from './work-budgets.js';
+import { chargedBudget, costOf, FRESH_BUDGET, isIdle, secondsToWait, type WorkBudget } from './work-budgets.js';
 
 /** After so many requests at one moment, of so many milliseconds each. */
 const after = (count: number, milliseconds: number): WorkBudget =>
   Array.from({ length: count }).reduce<WorkBudget>(
-    (budget) => afterWork(budget, costOf(milliseconds), 0),
+    (budget) => chargedBudget(budget, costOf(milliseconds), 0),
     FRESH_BUDGET,
   );
 
@@ -15,7 +15,7 @@ describe('a work budget', () => {
     ['after that wait', after(35, 100), 2_500, null],
     ['requests like any other', after(10_000, 9), 0, null],
     ['one that waited for something: counted as a second', after(1, 60_000), 0, null],
-    ['four under way', { ...FRESH_BUDGET, inFlight: 4 }, 0, 1],
+    ['four under way', { ...FRESH_BUDGET, requests: 4 }, 0, 1],
   ])('%s', (_, budget, now, seconds) => {
     expect(secondsToWait(budget, now)).toBe(seconds);
   });

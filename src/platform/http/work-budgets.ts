@@ -6,120 +6,120 @@ import { Refused } from '../../kernel/errors.js';
 import type { AuthenticatedRequest } from './access.js';
 
 /**
- * How much of a replica's time one person's expensive requests may take, in milliseconds: a fifth, after a reserve of three seconds. A
- * request that takes less than `free` costs nothing, and one costs at most `most`, because it may have waited.
+ * The budget of each person on a replica, in milliseconds of work. A person may spend `reserve` at once, and gains `share` of the time that
+ * passes. A request shorter than `free` costs nothing. No request costs more than `max`, because part of its time may be waiting.
  */
-const BUDGET = { reserve: 3_000, share: 0.2, free: 10, most: 1_000, inFlight: 4 };
+const PERSON_BUDGET = { reserve: 3_000, share: 0.2, free: 10, max: 1_000, maxRequests: 4 };
 
-/** Milliseconds until a spent reserve has recovered. */
-const WINDOW = BUDGET.reserve / BUDGET.share;
+/** Milliseconds in which a budget recovers after the whole `reserve` was spent. */
+const WINDOW_MS = PERSON_BUDGET.reserve / PERSON_BUDGET.share;
 
 /** The quota in the RateLimit headers: seconds of work in a window. */
-const WORK_QUOTA = { name: 'seconds-of-work', limit: 3, windowSeconds: WINDOW / 1_000 };
+const WORK_QUOTA = { name: 'seconds-of-work', limit: 3, windowSeconds: WINDOW_MS / 1_000 };
 
-/** One person's budget of time. */
 export interface WorkBudget {
-  /** When the whole reserve has recovered. */
-  wholeAt: number;
-  inFlight: number;
+  /** The time at which the budget is full again (`PERSON_BUDGET.reserve`). */
+  recoveredAt: number;
+  /** The number of expensive requests in progress. */
+  requests: number;
 }
 
-export const FRESH_BUDGET: WorkBudget = { wholeAt: 0, inFlight: 0 };
+export const FRESH_BUDGET: WorkBudget = { recoveredAt: 0, requests: 0 };
 
-/** Seconds until the next expensive request is admitted; null: now. */
+/** Seconds until the next expensive request is admitted; null: it is admitted now. */
 export function secondsToWait(budget: WorkBudget, now: number): number | null {
-  return secondsOverdrawn(budget, now) ?? (budget.inFlight >= BUDGET.inFlight ? 1 : null);
+  return secondsOverdrawn(budget, now) ?? (budget.requests >= PERSON_BUDGET.maxRequests ? 1 : null);
 }
 
-/** Seconds until an overdrawn reserve is positive again; null: it is not overdrawn. */
+/** Seconds for which a budget stays overdrawn; null: it is not overdrawn. */
 export function secondsOverdrawn(budget: WorkBudget, now: number): number | null {
-  const over = budget.wholeAt - now - WINDOW;
-  return over > 0 ? over / 1_000 : null;
+  const overdraftMs = budget.recoveredAt - now - WINDOW_MS;
+  return overdraftMs > 0 ? overdraftMs / 1_000 : null;
 }
 
 /** The budget after work that blocked the event loop for `milliseconds`. */
-export function afterWork(budget: WorkBudget, milliseconds: number, now: number): WorkBudget {
-  return { ...budget, wholeAt: Math.max(budget.wholeAt, now) + milliseconds / BUDGET.share };
+export function chargedBudget(budget: WorkBudget, milliseconds: number, now: number): WorkBudget {
+  return { ...budget, recoveredAt: Math.max(budget.recoveredAt, now) + milliseconds / PERSON_BUDGET.share };
 }
 
-/** Cost of a request that took `milliseconds` during which other requests ran as well. */
+/** Cost of a request that took `milliseconds`: 0 below `free`, and never more than `max`, because other requests may have run in that time. */
 export function costOf(milliseconds: number): number {
-  return milliseconds < BUDGET.free ? 0 : Math.min(milliseconds, BUDGET.most);
+  return milliseconds < PERSON_BUDGET.free ? 0 : Math.min(milliseconds, PERSON_BUDGET.max);
 }
 
 export function isIdle(budget: WorkBudget, now: number): boolean {
-  return budget.inFlight === 0 && budget.wholeAt <= now;
+  return budget.requests === 0 && budget.recoveredAt <= now;
 }
 
-/** `always`: charge the whole request. `refused`: charge body parsing; charge the rest only on a 4xx answer. */
-export type Counted = 'always' | 'refused';
+/** The work that is charged to the user of a request. `always`: all. `refused`: parsing the body, and the rest only after a 4xx answer. */
+export type ChargeMode = 'always' | 'refused';
 
-interface Work {
+interface RequestWork {
   userId: number;
-  counted: Counted;
-  begun: number;
+  chargeMode: ChargeMode;
+  startedAt: number;
   /** Milliseconds of body parsing that are already charged. */
-  parsed: number;
+  chargedParsingMs: number;
 }
 
-/** With more budgets than this, those that have recovered are dropped. */
+/** If there are more budgets than this, budgets that have recovered are dropped. */
 const MAX_BUDGETS = 1_000;
 
 /**
- * The time of this replica that each person uses (docs/decisions/0029). A request counts until it is answered, even if its client has gone,
- * because the work goes on.
+ * The budgets of all people on this replica (docs/decisions/0029). A request counts as in progress until it is answered, even if its client
+ * has gone, because the work goes on.
  */
 @Injectable()
 export class WorkBudgets {
   private readonly budgets = new Map<number, WorkBudget>();
-  private readonly underWay = new WeakMap<FastifyRequest, Work>();
+  private readonly workInProgress = new WeakMap<FastifyRequest, RequestWork>();
 
   constructor(private readonly timers: Timers) {}
 
   watch(server: FastifyInstance): void {
     server.addHook('onSend', (request, reply, _, done) => {
-      this.end(request, reply.statusCode);
+      this.endWork(request, reply.statusCode);
       done();
     });
   }
 
-  /** @throws Refused `too_many_requests` if the person's budget is spent, or too many expensive requests are in progress */
-  begin(request: FastifyRequest, userId: number, counted: Counted): void {
-    const begun = this.timers.now();
+  /** Begins to measure a request. @throws Refused `too_many_requests` if the budget is spent, or too many of the person's requests are in progress */
+  beginWork(request: FastifyRequest, userId: number, chargeMode: ChargeMode): void {
+    const startedAt = this.timers.now();
     const budget = this.budgetOf(userId);
-    refuse(secondsToWait(budget, begun));
-    this.underWay.set(request, { userId, counted, begun, parsed: 0 });
-    if (counted === 'always') this.keepBudget(userId, { ...budget, inFlight: budget.inFlight + 1 }, begun);
+    throwIfOverdrawn(secondsToWait(budget, startedAt));
+    this.workInProgress.set(request, { userId, chargeMode, startedAt, chargedParsingMs: 0 });
+    if (chargeMode === 'always') this.keepBudget(userId, { ...budget, requests: budget.requests + 1 }, startedAt);
   }
 
   /**
-   * Charges the parsing of a body. Many bodies may have arrived at once, so each is parsed only while the budget lasts.
+   * Parses a body and charges the time. The budget is checked before each body, because many bodies may have arrived at the same time.
    * @throws Refused `too_many_requests`
    */
   chargeParsing<T>(request: FastifyRequest, parse: () => T): T {
-    const work = this.underWay.get(request);
+    const work = this.workInProgress.get(request);
     if (work === undefined) return parse();
-    const begun = this.timers.now();
-    refuse(secondsOverdrawn(this.budgetOf(work.userId), begun));
+    const startedAt = this.timers.now();
+    throwIfOverdrawn(secondsOverdrawn(this.budgetOf(work.userId), startedAt));
     try {
       return parse();
     } finally {
       const now = this.timers.now();
-      work.parsed = now - begun;
-      this.keepBudget(work.userId, afterWork(this.budgetOf(work.userId), work.parsed, now), now);
+      work.chargedParsingMs = now - startedAt;
+      this.keepBudget(work.userId, chargedBudget(this.budgetOf(work.userId), work.chargedParsingMs, now), now);
     }
   }
 
-  private end(request: FastifyRequest, status: number): void {
-    const work = this.underWay.get(request);
-    if (work === undefined || !this.underWay.delete(request)) return;
-    const { userId, counted, begun, parsed } = work;
+  private endWork(request: FastifyRequest, status: number): void {
+    const work = this.workInProgress.get(request);
+    if (work === undefined || !this.workInProgress.delete(request)) return;
+    const { userId, chargeMode, startedAt, chargedParsingMs } = work;
     const now = this.timers.now();
     const budget = this.budgetOf(userId);
-    const isCharged = counted === 'always' || (status >= 400 && status < 500);
-    const rest = Math.max(0, costOf(now - begun) - parsed);
-    const charged = isCharged ? afterWork(budget, rest, now) : budget;
-    this.keepBudget(userId, { ...charged, inFlight: charged.inFlight - (counted === 'always' ? 1 : 0) }, now);
+    const isCharged = chargeMode === 'always' || (status >= 400 && status < 500);
+    const remainingMs = Math.max(0, costOf(now - startedAt) - chargedParsingMs);
+    const newBudget = isCharged ? chargedBudget(budget, remainingMs, now) : budget;
+    this.keepBudget(userId, { ...newBudget, requests: newBudget.requests - (chargeMode === 'always' ? 1 : 0) }, now);
   }
 
   private budgetOf(userId: number): WorkBudget {
@@ -129,23 +129,21 @@ export class WorkBudgets {
   private keepBudget(userId: number, budget: WorkBudget, now: number): void {
     this.budgets.set(userId, budget);
     if (this.budgets.size <= MAX_BUDGETS) return;
-    for (const [id, known] of this.budgets) if (isIdle(known, now)) this.budgets.delete(id);
+    for (const [id, otherBudget] of this.budgets) if (isIdle(otherBudget, now)) this.budgets.delete(id);
   }
 }
 
-function refuse(seconds: number | null): void {
+function throwIfOverdrawn(seconds: number | null): void {
   if (seconds !== null) throw new Refused('too_many_requests', { quota: WORK_QUOTA, retryAfter: seconds });
 }
 
-const COUNTED = 'grantline:counted-work';
+const CHARGE_METADATA = 'grantline:counted-work';
 
-/**
- * Charges a route's time to the person's budget, and refuses requests with 429 before any work if the budget is spent.
- * @param counted `refused`: for routes whose successful requests are limited elsewhere
- */
-export const CountsWork = (counted: Counted = 'always'): MethodDecorator => SetMetadata(COUNTED, counted);
+/** Charges a route's time to the person's budget, and refuses requests with 429 before any work if the budget is spent. */
+export const CountsWork = (chargeMode: ChargeMode = 'always'): MethodDecorator =>
+  SetMetadata(CHARGE_METADATA, chargeMode);
 
-/** Applies @CountsWork() between authentication and the reading of the body (docs/decisions/0029). Each replica counts separately. */
+/** Applies @CountsWork(). Runs after authentication and before the body is read (docs/decisions/0029). Each replica counts separately. */
 @Injectable()
 export class WorkGuard implements CanActivate {
   constructor(
@@ -154,10 +152,10 @@ export class WorkGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const counted = this.reflector.get<Counted | undefined>(COUNTED, context.getHandler());
-    if (counted === undefined) return true;
+    const chargeMode = this.reflector.get<ChargeMode | undefined>(CHARGE_METADATA, context.getHandler());
+    if (chargeMode === undefined) return true;
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    this.budgets.begin(request, request.user.id, counted);
+    this.budgets.beginWork(request, request.user.id, chargeMode);
     return true;
   }
 }

@@ -31,7 +31,7 @@ describe('log lines that are not read', () => {
     const { pipe, output, log } = unread();
     for (let line = 0; line < 3_000; line += 1) log.info('request', { line, text: 'x'.repeat(1_000) });
     expect(pipe.writableLength).toBeLessThan(1.1 * 1024 * 1024);
-    const { dropped } = output;
+    const { droppedLines: dropped } = output;
     await pipe.readAll();
     log.info('request', { line: 3_000 });
     await pipe.readAll();
@@ -48,8 +48,8 @@ describe('log lines that are not read', () => {
   it('are not waited for at the end, but for a moment', async () => {
     const { pipe, output, log } = unread();
     log.info('stopping');
-    await output.untilRead(1);
-    const read = output.untilRead(60_000);
+    await output.waitUntilRead(1);
+    const read = output.waitUntilRead(60_000);
     await pipe.readAll();
 
     await read;

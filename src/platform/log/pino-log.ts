@@ -5,34 +5,34 @@ import type { Settings } from '../settings/settings.js';
 import type { LogOutput } from './log-output.js';
 import type { LoggerService } from '@nestjs/common';
 
-const ORIGIN = performance.timeOrigin;
+const TIME_ORIGIN = performance.timeOrigin;
 
-/** The one pino of the process, through which the HTTP server, Nest and the service itself write. */
+/** Makes the one pino logger of the process. The HTTP server, Nest and the service itself write through it. */
 export function createPino(settings: Settings['log'], destination: DestinationStream): Logger {
   const options = {
     level: settings.level,
     base: null,
-    timestamp: () => `,"time":"${new Date(ORIGIN + performance.now()).toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }), log: redacted },
+    timestamp: () => `,"time":"${new Date(TIME_ORIGIN + performance.now()).toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }), log: redactSecrets },
     serializers: { err: (error: unknown) => safeError(error) },
   };
   return pino(options, destination);
 }
 
-const SECRETS = ['password', 'authorization', 'headers'];
+const SECRET_NAMES = ['password', 'authorization', 'headers'];
 
 /** Censors secrets in the objects of a line. pino's own redaction would take a tenth of the time of a small request. */
-function redacted(fields: Record<string, unknown>): Record<string, unknown> {
-  let kept = fields;
+function redactSecrets(fields: Record<string, unknown>): Record<string, unknown> {
+  let safeFields = fields;
   for (const name in fields) {
     const value = fields[name];
     if (typeof value !== 'object' || value === null || value instanceof Error) continue;
-    const secrets = SECRETS.filter((secret) => secret in value);
-    if (secrets.length === 0) continue;
-    const censored = Object.fromEntries(secrets.map((secret) => [secret, '[redacted]']));
-    kept = { ...kept, [name]: { ...value, ...censored } };
+    const secretNames = SECRET_NAMES.filter((secret) => secret in value);
+    if (secretNames.length === 0) continue;
+    const censoredFields = Object.fromEntries(secretNames.map((secret) => [secret, '[redacted]']));
+    safeFields = { ...safeFields, [name]: { ...value, ...censoredFields } };
   }
-  return kept;
+  return safeFields;
 }
 
 export class PinoLog extends Log {
@@ -41,11 +41,11 @@ export class PinoLog extends Log {
     private readonly output?: LogOutput,
   ) {
     super();
-    if (output !== undefined) output.onGap = (lines) => this.warn('log lines dropped', { lines });
+    if (output !== undefined) output.onDroppedLines = (lines) => this.warn('log lines dropped', { lines });
   }
 
   override droppedLines(): number {
-    return this.output?.dropped ?? 0;
+    return this.output?.droppedLines ?? 0;
   }
 
   override debug(message: string, fields: LogFields = {}): void {
@@ -65,7 +65,7 @@ export class PinoLog extends Log {
   }
 }
 
-/** An error in a log, with named fields only, because other fields can contain any value. */
+/** An error as it is logged. It has only these fields, because other fields of an error can contain any value. */
 interface LoggedError {
   type: string;
   message: string;
@@ -75,7 +75,7 @@ interface LoggedError {
   cause?: LoggedError;
 }
 
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 
 /**
  * Copies only safe fields of an error. A database error contains its statement with values (`parameters`) and rows (`detail`), and an HTTP
@@ -83,27 +83,27 @@ const DEEPEST = 4;
  */
 export function safeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : 'not an Error';
-  const logged: LoggedError = { type: error.name, message: error.message, stack: error.stack ?? '' };
-  if ('code' in error && typeof error.code === 'string') logged.code = error.code;
-  if ('constraint' in error && typeof error.constraint === 'string') logged.constraint = error.constraint;
+  const safeCopy: LoggedError = { type: error.name, message: error.message, stack: error.stack ?? '' };
+  if ('code' in error && typeof error.code === 'string') safeCopy.code = error.code;
+  if ('constraint' in error && typeof error.constraint === 'string') safeCopy.constraint = error.constraint;
   const cause = 'driverError' in error ? error.driverError : error.cause;
-  return cause instanceof Error && depth < DEEPEST ? { ...logged, cause: safeError(cause, depth + 1) } : logged;
+  return cause instanceof Error && depth < MAX_DEPTH ? { ...safeCopy, cause: safeError(cause, depth + 1) } : safeCopy;
 }
 
-/** Writes Nest's own lines (start-up, scheduler) to the log. Lines about routes become `debug`; Nest's `debug` and `verbose` lines are dropped. */
+/** Writes Nest's own lines to the log. Informational lines, such as those about routes, get level `debug`. `debug` and `verbose` lines are dropped. */
 export class NestLog implements LoggerService {
-  constructor(private readonly target: Log) {}
+  constructor(private readonly targetLog: Log) {}
 
   log(message: unknown, context?: string): void {
-    this.target.debug(String(message), { context });
+    this.targetLog.debug(String(message), { context });
   }
 
   warn(message: unknown, context?: string): void {
-    this.target.warn('message of the framework', { text: String(message), context });
+    this.targetLog.warn('message of the framework', { text: String(message), context });
   }
 
-  error(message: unknown, ...rest: unknown[]): void {
-    if (message instanceof Error) this.target.error('message of the framework', { err: message });
-    else this.target.error('message of the framework', { text: String(message), context: rest.at(-1) });
+  error(message: unknown, ...contexts: unknown[]): void {
+    if (message instanceof Error) this.targetLog.error('message of the framework', { err: message });
+    else this.targetLog.error('message of the framework', { text: String(message), context: contexts.at(-1) });
   }
 }

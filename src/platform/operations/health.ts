@@ -1,4 +1,4 @@
-/** The state of a part. `down` fails readiness; `degraded` does not, because its repair may need this service. */
+/** The state of a part. With `down` the service is not ready. With `degraded` it stays ready, because repairing the part may need the service. */
 export type Health = 'up' | 'degraded' | 'down';
 
 export interface HealthReport {
@@ -22,12 +22,12 @@ export class HealthRegistry {
     const parts: Record<string, Health> = {};
     await Promise.all(
       [...this.parts].map(async ([part, { check }]) => {
-        const late = new Promise<Health>((resolve) => setTimeout(() => resolve('down'), 2000).unref());
-        parts[part] = await Promise.race([check(), late]).catch(() => 'down' as const);
+        const timeout = new Promise<Health>((resolve) => setTimeout(() => resolve('down'), 2000).unref());
+        parts[part] = await Promise.race([check(), timeout]).catch(() => 'down' as const);
       }),
     );
-    const states = Object.values(parts);
-    const status = states.includes('down') ? 'down' : states.includes('degraded') ? 'degraded' : 'up';
+    const partStates = Object.values(parts);
+    const status = partStates.includes('down') ? 'down' : partStates.includes('degraded') ? 'degraded' : 'up';
     const ages = Object.fromEntries(
       [...this.parts].flatMap(([part, { age }]) => (age ? [[part, age()] as const] : [])),
     );

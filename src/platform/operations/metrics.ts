@@ -1,16 +1,15 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** A counter with these labels. */
 export function counter<L extends string>(registry: Registry, name: string, help: string, ...labels: L[]): Counter<L> {
   return new Counter({ name, help, labelNames: labels, registers: [registry] });
 }
 
-/** A gauge, by these labels, that keeps its last set value. */
+/** Makes a gauge with these labels. It keeps the value that was set last. */
 export function gauge<L extends string>(registry: Registry, name: string, help: string, ...labels: L[]): Gauge<L> {
   return new Gauge({ name, help, labelNames: labels, registers: [registry] });
 }
 
-/** A gauge whose value is computed at each scrape. */
+/** Registers a gauge whose value is computed at each scrape. */
 export function liveGauge(registry: Registry, name: string, help: string, value: () => number | Promise<number>): void {
   new Gauge({
     name,
@@ -22,7 +21,7 @@ export function liveGauge(registry: Registry, name: string, help: string, value:
   });
 }
 
-/** A counter whose value something else keeps. */
+/** Registers a counter that is set to `value()` at each scrape. */
 export function liveCounter(registry: Registry, name: string, help: string, value: () => number): void {
   new Counter({
     name,

@@ -13,7 +13,7 @@ import { FAULTS } from '../../../test/stack/chart/alert-scenarios.js';
 import { sampleEnvironment } from '../../../test/support/service/sample-environment.js';
 
 /** Variables of Node, the C library, OpenTelemetry and the engine's chart, and what the engine answers. */
-const NOT_OURS =
+const INVALID_CURSOR =
   /^(NODE_(OPTIONS|EXTRA_CA_CERTS)|MALLOC_ARENA_MAX|OTEL_[A-Z_]+|TRINO_SHARED_SECRET|INVALID_SESSION_PROPERTY|TABLE_NOT_FOUND)$/;
 
 const names = (rows: readonly { name: string }[]): string[] => rows.map(({ name }) => name).sort();
@@ -73,7 +73,7 @@ describe('docs/operations.md', () => {
     const words = codeInGuide().flatMap(
       (code) => code.match(/\b(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|Grantline[A-Z]\w+)\b/g) ?? [],
     );
-    expect(words.filter((word) => !known.has(word) && !NOT_OURS.test(word))).toEqual([]);
+    expect(words.filter((word) => !known.has(word) && !INVALID_CURSOR.test(word))).toEqual([]);
 
     const metrics = new Set(names(rowsOf('Metrics')));
     const series = codeInGuide().flatMap(

@@ -19,66 +19,66 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from './version.js';
 
-/** Matches https://www.w3.org/TR/trace-context/#traceparent-header. Versions after 00 may append fields. */
+/** Matches the header of https://www.w3.org/TR/trace-context/#traceparent-header. Versions after 00 may append fields. */
 const TRACEPARENT = /^(?!ff|00-.{52}.)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
-const TRACESTATE = createContextKey('tracestate');
+const TRACESTATE_KEY = createContextKey('tracestate');
 
-/** Passes a request's `traceparent` and `tracestate` on unchanged. Without an SDK the API itself propagates nothing. */
+/** Passes a request's `traceparent` and `tracestate` on unchanged. Without an SDK, OpenTelemetry's API would drop both. */
 class TraceContextHeaders implements TextMapPropagator {
   fields(): string[] {
     return ['traceparent', 'tracestate'];
   }
 
-  inject<Carrier>(from: Context, carrier: Carrier, setter: TextMapSetter<Carrier>): void {
-    const span = trace.getSpanContext(from);
-    if (!isTraced(from) || span === undefined) return;
+  inject<Carrier>(sourceContext: Context, carrier: Carrier, setter: TextMapSetter<Carrier>): void {
+    const span = trace.getSpanContext(sourceContext);
+    if (!isTraced(sourceContext) || span === undefined) return;
     const flags = span.traceFlags.toString(16).padStart(2, '0');
     setter.set(carrier, 'traceparent', `00-${span.traceId}-${span.spanId}-${flags}`);
-    const state = from.getValue(TRACESTATE);
-    if (typeof state === 'string') setter.set(carrier, 'tracestate', state);
+    const tracestate = sourceContext.getValue(TRACESTATE_KEY);
+    if (typeof tracestate === 'string') setter.set(carrier, 'tracestate', tracestate);
   }
 
-  extract<Carrier>(into: Context, carrier: Carrier, getter: TextMapGetter<Carrier>): Context {
+  extract<Carrier>(targetContext: Context, carrier: Carrier, getter: TextMapGetter<Carrier>): Context {
     const [, traceId, spanId, flags] = TRACEPARENT.exec(String(getter.get(carrier, 'traceparent'))) ?? [];
-    if (traceId === undefined || spanId === undefined || flags === undefined) return into;
-    const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-    return trace.setSpanContext(into.setValue(TRACESTATE, getter.get(carrier, 'tracestate')), parent);
+    if (traceId === undefined || spanId === undefined || flags === undefined) return targetContext;
+    const parentSpan = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+    return trace.setSpanContext(targetContext.setValue(TRACESTATE_KEY, getter.get(carrier, 'tracestate')), parentSpan);
   }
 }
 
 class AsyncContexts implements ContextManager {
-  private readonly current = new AsyncLocalStorage<Context>();
+  private readonly storage = new AsyncLocalStorage<Context>();
 
-  readonly active = (): Context => this.current.getStore() ?? ROOT_CONTEXT;
+  readonly active = (): Context => this.storage.getStore() ?? ROOT_CONTEXT;
 
-  /** Runs work without a trace directly, because before Node 24 any use of AsyncLocalStorage slows everything down (see DatabaseSession). */
-  readonly with: ContextManager['with'] = (next, work, self, ...given) => {
-    const run = () => work.apply(self, given);
-    return isTraced(next) || this.current.getStore() !== undefined ? this.current.run(next, run) : run();
+  /** Runs work. Uses AsyncLocalStorage only for work with a trace, because before Node 24 any use of it slows everything down. */
+  readonly with: ContextManager['with'] = (target, work, self, ...args) => {
+    const run = () => work.apply(self, args);
+    return isTraced(target) || this.storage.getStore() !== undefined ? this.storage.run(target, run) : run();
   };
 
-  /** Only listeners of libraries with an SDK use it. */
+  /** Need not bind: only libraries of an OpenTelemetry SDK call `bind`, and with an SDK this class is not used. */
   readonly bind: ContextManager['bind'] = (_, target) => target;
   readonly enable = (): this => this;
   readonly disable = (): this => this;
 }
 
-function isTraced(of: Context): boolean {
-  const span = trace.getSpanContext(of);
+function isTraced(traceContext: Context): boolean {
+  const span = trace.getSpanContext(traceContext);
   return span !== undefined && isSpanContextValid(span);
 }
 
-/** Continues the trace that a request belongs to, with a span for the request. Must be called before the first hook is added. */
+/** Makes a span for each request, in the trace that the request belongs to. Must be called before the first hook is added. */
 export function traceRequests(server: FastifyInstance): void {
-  const probe = ROOT_CONTEXT.setValue(Symbol('probe'), true);
-  const hasSdk = context.with(probe, () => context.active()) === probe;
+  const probeContext = ROOT_CONTEXT.setValue(Symbol('probe'), true);
+  const hasSdk = context.with(probeContext, () => context.active()) === probeContext;
   if (!hasSdk) {
     context.setGlobalContextManager(new AsyncContexts());
     propagation.setGlobalPropagator(new TraceContextHeaders());
   }
   server.addHook('onRequest', ({ method, headers, routeOptions: { url: route } }, { raw }, done) => {
-    const active = context.active();
-    const parent = isTraced(active) ? active : propagation.extract(active, headers);
+    const activeContext = context.active();
+    const parent = isTraced(activeContext) ? activeContext : propagation.extract(activeContext, headers);
     const attributes = { 'http.request.method': method, ...(route !== undefined && { 'http.route': route }) };
     const span = tracer().startSpan(`${method} ${route ?? ''}`.trim(), { kind: SpanKind.SERVER, attributes }, parent);
     raw.once('close', () => {
@@ -103,7 +103,6 @@ export async function inSpan<T>(name: string, work: (span: Span) => Promise<T>, 
   }
 }
 
-/** A span that the caller ends. */
 export function startSpan(name: string, options: SpanOptions = {}): Span {
   return tracer().startSpan(name, options, context.active());
 }

@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+export const { version: VERSION } = JSON.parse(manifest) as { version: string };
 
-/** The version in package.json. */
-export const VERSION = manifest.version;
-
-/** Identifies this build to the engine, the identity provider and the API server of Kubernetes. */
+/** The User-Agent header, which identifies this build to the engine, the identity provider and the API server of Kubernetes. */
 export const USER_AGENT = `grantline/${VERSION}`;

@@ -3,7 +3,7 @@ import { parseSettings } from './settings-parser.js';
 
 /** What the chart sets itself: from other values, because it holds a secret, or because the pod fixes it. */
 const SET_BY_THE_CHART =
-  /^(NODE_ENV|HOST|PORT|OPERATIONS_(HOST|PORT)|DATA_DIR|DATABASE_(MIGRATION_)?URL|AUTH_SECRET_KEY|AUTH_OIDC_CLIENT_SECRET|SCIM_TOKEN|SERVICE_QUERY_JWT_CLIENT_SECRET|ACL_SYNC_(ENABLED|CRON)|ACL_TARGET|ACL_FILE_.*|ACL_CONFIGMAP_.*|KUBERNETES_.*)(_FILE)?$/;
+  /^(NODE_ENV|HOST|PORT|OPERATIONS_(HOST|PORT)|DATA_DIR|DATABASE_(MIGRATION_)?URL|AUTH_SECRET_KEY|AUTH_OIDC_CLIENT_SECRET|SCIM_TOKEN|OPA_(TOKEN|BUNDLE_SIGNING_KEY)|SERVICE_QUERY_JWT_CLIENT_SECRET|ACL_SYNC_(ENABLED|CRON)|ACL_TARGET|ACL_FILE_.*|ACL_CONFIGMAP_.*|KUBERNETES_.*)(_FILE)?$/;
 
 interface Schema {
   properties: { settings: { properties: object; additionalProperties: boolean } };

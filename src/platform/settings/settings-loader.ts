@@ -8,55 +8,58 @@ import { readInputFile } from '../files/input-file.js';
 import { readPlainFile } from '../files/plain-file.js';
 import { createFile } from '../files/whole-file.js';
 import { LOOPBACK } from './oidc-settings.js';
-import { dataDir, parseSettings } from './settings-parser.js';
-import { type Environment, type Part, SettingsReader } from './settings-reader.js';
+import { dataFolderOf, parseSettings } from './settings-parser.js';
+import { type Environment, type SettingsPart, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
-/** Reports every problem of unusable settings at once. The command line then exits with code 78 (EX_CONFIG). */
+/** Error that lists every problem of the settings at once. It makes a command exit with code 78 (EX_CONFIG). */
 export class SettingsRefused extends NamedError {
   constructor(readonly problems: readonly string[]) {
     super(`these settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }
 }
 
-const DATABASE: readonly Part[] = ['process', 'database'];
-const PUBLISHING: readonly Part[] = [...DATABASE, 'rules', 'publishing'];
+const DATABASE_PARTS: readonly SettingsPart[] = ['process', 'database'];
+const PUBLISHING_PARTS: readonly SettingsPart[] = [...DATABASE_PARTS, 'rules', 'publishing'];
 
-/** The parts of the settings that each command uses. Problems of other parts are ignored. */
-export const NEEDS = {
+/** The parts of the settings that each command uses. A command ignores problems of other parts. */
+export const PARTS_BY_COMMAND = {
   serve: ['process', 'database', 'http', 'signing', 'hashing', 'sessions', 'engine', 'rules', 'publishing'],
-  migrate: DATABASE,
-  'users create-admin': [...DATABASE, 'hashing'],
-  'users import': PUBLISHING,
-  'acl sync': PUBLISHING,
-  'acl approve': PUBLISHING,
-  'acl restore': PUBLISHING,
-  'acl explain': PUBLISHING,
-  'acl status': PUBLISHING,
+  migrate: DATABASE_PARTS,
+  'users create-admin': [...DATABASE_PARTS, 'hashing'],
+  'users import': PUBLISHING_PARTS,
+  'acl sync': PUBLISHING_PARTS,
+  'acl approve': PUBLISHING_PARTS,
+  'acl restore': PUBLISHING_PARTS,
+  'acl explain': PUBLISHING_PARTS,
+  'acl status': PUBLISHING_PARTS,
   'acl compile': ['rules'],
   'acl import': ['rules'],
-  'snapshot export': PUBLISHING,
-  'snapshot apply': PUBLISHING,
-} as const satisfies Record<string, readonly Part[]>;
+  'snapshot export': PUBLISHING_PARTS,
+  'snapshot apply': PUBLISHING_PARTS,
+} as const satisfies Record<string, readonly SettingsPart[]>;
 
-export type SettingsUser = keyof typeof NEEDS;
+export type SettingsCommand = keyof typeof PARTS_BY_COMMAND;
 
 /**
  * Reads the process's environment, the files that `…_FILE` settings name and, outside production, the development secret.
  * @throws SettingsRefused with all problems that concern the command.
  */
-export async function loadSettings(command: SettingsUser, environment: Environment = process.env): Promise<Settings> {
-  const needed: readonly Part[] = NEEDS[command];
-  const given = { ...environment };
-  const lacks = (name: string): boolean => (given[name] ?? '').trim() === '';
-  if (lacks('LOG_FORMAT')) given['LOG_FORMAT'] = process.stdout.isTTY ? 'pretty' : 'json';
-  const mayGenerate = given['NODE_ENV'] !== 'production' && needed.includes('signing');
-  if (mayGenerate && lacks('AUTH_SECRET_KEY') && lacks('AUTH_SECRET_KEY_FILE')) {
-    given['AUTH_SECRET_KEY'] = await developmentSecret(dataDir(given));
+export async function loadSettings(
+  command: SettingsCommand,
+  environment: Environment = process.env,
+): Promise<Settings> {
+  const neededParts: readonly SettingsPart[] = PARTS_BY_COMMAND[command];
+  const usedEnvironment = { ...environment };
+  const isBlank = (name: string): boolean => (usedEnvironment[name] ?? '').trim() === '';
+  if (isBlank('LOG_FORMAT')) usedEnvironment['LOG_FORMAT'] = process.stdout.isTTY ? 'pretty' : 'json';
+  const mayGenerateSecret = usedEnvironment['NODE_ENV'] !== 'production' && neededParts.includes('signing');
+  if (mayGenerateSecret && isBlank('AUTH_SECRET_KEY') && isBlank('AUTH_SECRET_KEY_FILE')) {
+    usedEnvironment['AUTH_SECRET_KEY'] = await developmentSecret(dataFolderOf(usedEnvironment));
   }
-  const { settings, problems } = parseSettings(given, readFile);
-  const own = problems.filter(({ part }) => needed.includes(part));
-  if (own.length > 0) throw new SettingsRefused(own.map(({ text }) => text));
+  const { settings, problems } = parseSettings(usedEnvironment, readFile);
+  const relevantProblems = problems.filter(({ part }) => neededParts.includes(part));
+  if (relevantProblems.length > 0) throw new SettingsRefused(relevantProblems.map(({ text }) => text));
   return settings;
 }
 
@@ -66,7 +69,7 @@ export interface RemoteOptions {
   tokenFile?: string;
 }
 
-/** Address and token of the service, for a command that works through its API. */
+/** Address and token for a command that works through the API of a running service. */
 export interface RemoteAccess {
   /** The address without a final slash. */
   url: string;
@@ -74,53 +77,53 @@ export interface RemoteAccess {
 }
 
 /**
- * The service to use. Its address must be https or of this machine, because anybody who reads the token on the way could use it.
- *
- * @param given the command line's address; undefined: `GRANTLINE_URL` and `GRANTLINE_TOKEN` or `GRANTLINE_TOKEN_FILE` count
- * @returns null: nothing names a service
+ * Address and token by the options and the environment. The address must be https or of this machine, so that nobody can read the token.
+ * @param url the command line's address; undefined: `GRANTLINE_URL` is used
+ * @returns null: no service is named
  * @throws SettingsRefused
  */
-export function loadRemoteAccess({ url: given, tokenFile }: RemoteOptions): RemoteAccess | null {
-  const named = tokenFile !== undefined && { GRANTLINE_TOKEN: undefined, GRANTLINE_TOKEN_FILE: tokenFile };
-  const read = new SettingsReader('process', { ...process.env, ...named }, readFile);
-  const address = given ?? read.text('GRANTLINE_URL');
+export function loadRemoteAccess({ url: givenUrl, tokenFile }: RemoteOptions): RemoteAccess | null {
+  const tokenSettings = tokenFile !== undefined && { GRANTLINE_TOKEN: undefined, GRANTLINE_TOKEN_FILE: tokenFile };
+  const reader = new SettingsReader('process', { ...process.env, ...tokenSettings }, readFile);
+  const address = givenUrl ?? reader.text('GRANTLINE_URL');
   if (address === null) {
     if (tokenFile === undefined) return null;
     throw new SettingsRefused(['--token-file is for a service: --url or GRANTLINE_URL names it']);
   }
-  const name = given === undefined ? 'GRANTLINE_URL' : '--url';
+  const name = givenUrl === undefined ? 'GRANTLINE_URL' : '--url';
   const url = URL.canParse(address) ? new URL(address) : null;
   if (
     url === null ||
     !/^https?:$/.test(url.protocol) ||
     `${url.username}${url.password}${url.search}${url.hash}` !== ''
   )
-    read.report(name, 'must be the address of a service: https://HOST');
+    reader.report(name, 'must be the address of a service: https://HOST');
   else if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
-    read.report(name, 'must begin with https://: over plain HTTP the token can be read on the way');
-  const token = read.secret('GRANTLINE_TOKEN');
-  if (token === null) read.report('GRANTLINE_TOKEN', `or GRANTLINE_TOKEN_FILE is required with ${name}: an API token`);
-  else if (!/^[!-~]+$/.test(token)) read.report('GRANTLINE_TOKEN', 'must be an API token');
-  if (url === null || token === null || read.problems.length > 0)
-    throw new SettingsRefused(read.problems.map(({ text }) => text));
+    reader.report(name, 'must begin with https://: over plain HTTP the token can be read on the way');
+  const token = reader.secret('GRANTLINE_TOKEN');
+  if (token === null)
+    reader.report('GRANTLINE_TOKEN', `or GRANTLINE_TOKEN_FILE is required with ${name}: an API token`);
+  else if (!/^[!-~]+$/.test(token)) reader.report('GRANTLINE_TOKEN', 'must be an API token');
+  if (url === null || token === null || reader.problems.length > 0)
+    throw new SettingsRefused(reader.problems.map(({ text }) => text));
   return { url: `${url.origin}${url.pathname.replace(/\/$/, '')}`, token: new Secret(token) };
 }
 
-/** The service accounts and catalogs that the environment names, for a command that needs no settings. */
+/** The service accounts and catalogs in the environment, for a command that needs no other settings. */
 export function loadServiceSettings(): ServiceSettings {
-  const read = new SettingsReader('rules', process.env, readFile);
-  const metadataCatalog = read.text('ACL_METADATA_CATALOG')?.trim();
+  const reader = new SettingsReader('rules', process.env, readFile);
+  const metadataCatalog = reader.text('ACL_METADATA_CATALOG')?.trim();
   return {
-    serviceAccounts: read.list('ACL_SERVICE_ACCOUNTS'),
-    writableCatalogs: read.list('ACL_WRITABLE_CATALOGS'),
-    readableCatalogs: read.list('ACL_READABLE_CATALOGS'),
+    serviceAccounts: reader.list('ACL_SERVICE_ACCOUNTS'),
+    writableCatalogs: reader.list('ACL_WRITABLE_CATALOGS'),
+    readableCatalogs: reader.list('ACL_READABLE_CATALOGS'),
     metadataCatalog: metadataCatalog === undefined || metadataCatalog === 'none' ? null : metadataCatalog,
-    externalTableCatalogs: read.list('ACL_EXTERNAL_TABLE_CATALOGS'),
-    rawColumnCatalogs: read.list('ACL_RAW_COLUMN_CATALOGS'),
+    externalTableCatalogs: reader.list('ACL_EXTERNAL_TABLE_CATALOGS'),
+    rawColumnCatalogs: reader.list('ACL_RAW_COLUMN_CATALOGS'),
   };
 }
 
-/** The largest file with one setting, in bytes. */
+/** The most bytes of a file that contains one setting. */
 const MAX_BYTES = 64_000;
 
 function readFile(path: string): string | null {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { TestAuthority } from '../../../test/support/fakes/test-authority.js';
 import { parseSettings as parse } from './settings-parser.js';
 
@@ -19,6 +20,16 @@ describe('settings', () => {
   it('has a default for everything but the secret', () => {
     expect(parseSettings({}).problems).toEqual(['AUTH_SECRET_KEY is required']);
     expect(parseSettings({ AUTH_SECRET_KEY: SECRET }).problems).toEqual([]);
+  });
+
+  it('finds names that are a letter or two off, and leaves those of other programs alone', () => {
+    const names = ['AUTH_REGISTRATION_ENABELD', 'ACL_SYNC_ENABLE', 'ACL_SYNC_CRON', 'AUTH_PORT', 'PATH', 'HOSTS'];
+    const { settings } = parse(Object.fromEntries(names.map((name) => [name, 'x'])));
+
+    expect(settings.misspelt).toEqual([
+      { name: 'AUTH_REGISTRATION_ENABELD', resembles: 'AUTH_REGISTRATION_ENABLED' },
+      { name: 'ACL_SYNC_ENABLE', resembles: 'ACL_SYNC_ENABLED' },
+    ]);
   });
 
   it('lists everything that production lacks at once', () => {
@@ -72,6 +83,69 @@ describe('settings', () => {
         expect.stringMatching(/^AUTH_OIDC_ISSUER must have neither/),
       ]);
     }
+  });
+
+  describe('with the target opa', () => {
+    const pem = ({ privateKey }: { privateKey: KeyObject }): string =>
+      privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const rsa = pem(generateKeyPairSync('rsa', { modulusLength: 2048 }));
+    const small = pem(generateKeyPairSync('rsa', { modulusLength: 1024 }));
+    const [p256, p384] = ['P-256', 'P-384'].map((namedCurve) => pem(generateKeyPairSync('ec', { namedCurve })));
+    const OPA = {
+      AUTH_SECRET_KEY: SECRET,
+      ACL_TARGET: 'file,opa',
+      OPA_TOKEN: `${SECRET},0123456789abcdef0123456789abcdef`,
+      OPA_BUNDLE_SIGNING_KEY_FILE: '/etc/key.pem',
+    };
+    const problemsOf = (environment: Record<string, string>, file?: string) =>
+      parse({ ...OPA, ...environment }, () => file ?? rsa).problems.map(({ text }) => text);
+
+    it.each([rsa, p256])('takes two tokens and a private key', (file) => {
+      const { settings, problems } = parse(OPA, () => file ?? null);
+      expect(problems).toEqual([]);
+      expect(settings.acl.targets).toHaveLength(1);
+      expect(settings.acl.opa?.tokens.map((token) => token.reveal())).toEqual(OPA.OPA_TOKEN.split(','));
+      expect(settings.acl.opa?.signingKey?.reveal()).toBe(file);
+    });
+
+    it.each([small, p384, 'no key', generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' })])(
+      'refuses other keys',
+      (file) => {
+        expect(problemsOf({}, String(file))).toEqual([
+          expect.stringMatching(/^OPA_BUNDLE_SIGNING_KEY_FILE points at a file that holds no private key/),
+        ]);
+      },
+    );
+
+    it('publishes changes at once where it is alone, and reads decimals', () => {
+      const parsed = (given: Record<string, string>) => parse({ ...OPA, ...given }, () => rsa).settings;
+      const seconds = (given: Record<string, string>) => parsed(given).acl.sync.onChangeSeconds;
+      expect([seconds({ ACL_TARGET: 'opa' }), seconds({}), seconds({ ACL_TARGET: 'file' })]).toEqual([0.2, 10, 10]);
+      expect(seconds({ ACL_TARGET: 'opa', ACL_SYNC_ON_CHANGE_SECONDS: '1.5' })).toBe(1.5);
+      expect(parsed({ ACL_TARGET: 'opa' }).acl.targets).toEqual([]);
+    });
+
+    it('needs token and key in production, and alone there the metadata catalog', () => {
+      expect(problemsOf({ ACL_TARGET: 'opa', NODE_ENV: 'production', DATABASE_URL: 'postgres://h/d' })).toEqual([
+        expect.stringMatching(/^ACL_METADATA_CATALOG is required with ACL_TARGET=opa/),
+      ]);
+      const none = { OPA_TOKEN: '', OPA_BUNDLE_SIGNING_KEY_FILE: '' };
+      expect(problemsOf(none)).toEqual([]);
+      expect(problemsOf({ ...none, NODE_ENV: 'production', DATABASE_URL: 'postgres://h/d' })).toEqual([
+        'OPA_TOKEN is required in production with ACL_TARGET=opa',
+        'OPA_BUNDLE_SIGNING_KEY_FILE is required in production with ACL_TARGET=opa',
+      ]);
+      expect(problemsOf({ ...none, NODE_ENV: 'production', DATABASE_URL: 'postgres://h/d', ACL_TARGET: '' })).toEqual(
+        [],
+      );
+    });
+
+    it('refuses a short token, and three', () => {
+      expect(problemsOf({ OPA_TOKEN: 'short' })).toEqual(['OPA_TOKEN must have at least 32 characters']);
+      expect(problemsOf({ OPA_TOKEN: Array(3).fill(SECRET).join() })).toEqual([
+        'OPA_TOKEN must hold one token, or two while one is replaced',
+      ]);
+    });
   });
 
   it.each([

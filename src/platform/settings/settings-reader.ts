@@ -1,7 +1,12 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { parseDecimal } from '../../kernel/decimal.js';
+import { jsonOrNull } from '../../kernel/json-reader.js';
 import { nameProblem } from '../../kernel/name.js';
+import { Secret } from '../../kernel/secret.js';
+
+/** The least length of a configured token in characters, equal to that of the signing key. */
+const MIN_TOKEN_CHARS = 32;
 
 /** The environment: texts by name. A blank text counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -10,7 +15,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type ReadFile = (path: string) => string | null;
 
 /** A part of the settings. Each command names the parts that it uses. */
-export type Part =
+export type SettingsPart =
   | 'process'
   | 'database'
   | 'http'
@@ -21,48 +26,74 @@ export type Part =
   | 'rules'
   | 'publishing';
 
-export interface Problem {
-  part: Part;
-  /** The setting's name and its problem. */
+export interface SettingsProblem {
+  part: SettingsPart;
+  /** A sentence of the setting's name and its problem. */
   text: string;
 }
 
 /**
- * Reads named texts into typed values and collects all problems, so that one start shows them all. Also collects the names of the settings,
- * which a test compares with `.env.example`.
+ * Reads texts of the environment into typed values. Collects all problems, so that one start shows them all, and the names of the settings,
+ * because a test compares them with `.env.example`.
  */
 export class SettingsReader {
   constructor(
-    private readonly part: Part,
+    private readonly part: SettingsPart,
     private readonly environment: Environment,
     private readonly readFile: ReadFile,
-    readonly problems: Problem[] = [],
-    readonly asked = new Set<string>(),
+    readonly problems: SettingsProblem[] = [],
+    readonly namesRead = new Set<string>(),
   ) {}
 
-  /** A reader of another part of the same environment, which collects problems and names in the same lists. */
-  forPart(part: Part): SettingsReader {
-    return new SettingsReader(part, this.environment, this.readFile, this.problems, this.asked);
+  forPart(part: SettingsPart): SettingsReader {
+    return new SettingsReader(part, this.environment, this.readFile, this.problems, this.namesRead);
   }
 
   text(name: string): string | null {
-    this.asked.add(name);
+    this.namesRead.add(name);
     const value = this.environment[name];
     return value === undefined || value.trim() === '' ? null : value;
   }
 
-  /** A value that may also be in the file that `NAME_FILE` names, without the file's final newline. */
+  /** A secret: the value of `NAME`, or the content of the file that `NAME_FILE` names, without the file's final newline. */
   secret(name: string): string | null {
-    const given = this.text(name);
+    const directValue = this.text(name);
     const file = this.text(`${name}_FILE`);
-    if (file === null) return given;
-    if (given !== null) {
+    if (file === null) return directValue;
+    if (directValue !== null) {
       this.report(name, `and ${name}_FILE are both set`);
-      return given;
+      return directValue;
     }
     const content = this.readFile(file);
     if (content === null) this.report(`${name}_FILE`, 'points at a file that cannot be read');
     return content?.replace(/\r?\n$/, '') ?? null;
+  }
+
+  /** One token, or two while one is replaced. A client must present one of them. They may also be in the file that `NAME_FILE` names. */
+  tokens(name: string): readonly Secret[] {
+    const tokenList = this.secret(name);
+    const tokens = tokenList === null ? [] : tokenList.split(',').map((token) => token.trim());
+    if (tokens.length > 2) this.report(name, 'must hold one token, or two while one is replaced');
+    if (tokens.some((token) => token.length < MIN_TOKEN_CHARS))
+      this.report(name, `must have at least ${MIN_TOKEN_CHARS} characters`);
+    // Fewer than 10 different characters suggest a placeholder: 32 random bytes in hexadecimal have at least 14.
+    if (tokens.some((token) => token.length >= MIN_TOKEN_CHARS && new Set(token).size < 10))
+      this.report(name, 'is weak: at least 10 different characters, such as openssl rand -hex 32');
+    // Only these characters can be in a bearer token (RFC 6750 section 2.1).
+    if (tokens.some((token) => !/^[\w.~+/-]+=*$/.test(token)))
+      this.report(name, 'must consist of letters, digits and -._~+/, with = at its end at most');
+    return tokens.map((token) => new Secret(token));
+  }
+
+  /** The private key in the PEM file that a setting names, for signatures with RS256 or ES256. */
+  signingKey(name: string): Secret | null {
+    const file = this.text(name);
+    if (file === null) return null;
+    const content = this.readFile(file);
+    if (content === null) this.report(name, 'points at a file that cannot be read');
+    else if (!isSigningKey(content))
+      this.report(name, 'points at a file that holds no private key in PEM: RSA of 2,048 bits at least, or P-256');
+    return content === null ? null : new Secret(content);
   }
 
   flag(name: string, fallback: boolean): boolean {
@@ -73,16 +104,26 @@ export class SettingsReader {
     return fallback;
   }
 
-  integer(name: string, fallback: number, least: number, most: number): number {
+  integer(name: string, fallback: number, min: number, max: number): number {
     const value = this.text(name);
     if (value === null) return fallback;
     const number = parseDecimal(value);
-    if (number >= least && number <= most) return number;
-    this.report(name, `must be a whole number from ${least} to ${most}`);
+    if (number >= min && number <= max) return number;
+    this.report(name, `must be a whole number from ${min} to ${max}`);
     return fallback;
   }
 
-  /** Octal permissions of a file that its owner can read and write and others cannot write. */
+  /** A number between `min` and `max` with at most three decimals. */
+  decimal(name: string, fallback: number, min: number, max: number): number {
+    const value = this.text(name);
+    if (value === null) return fallback;
+    const number = /^\d{1,9}(\.\d{1,3})?$/.test(value) ? Number(value) : NaN;
+    if (number >= min && number <= max) return number;
+    this.report(name, `must be a number from ${min} to ${max}, with three decimals at most`);
+    return fallback;
+  }
+
+  /** Octal permissions of a file. Its owner must be able to read and write it, and others must not be able to write it. */
   fileMode(name: string, fallback: number): number {
     const value = this.text(name);
     if (value === null) return fallback;
@@ -95,9 +136,24 @@ export class SettingsReader {
   choice<T extends string>(name: string, fallback: T, choices: readonly T[]): T {
     const value = this.text(name);
     if (value === null) return fallback;
-    const chosen = choices.find((choice) => choice === value);
-    if (chosen === undefined) this.report(name, `must be one of ${choices.join(', ')}`);
-    return chosen ?? fallback;
+    const chosenValue = choices.find((choice) => choice === value);
+    if (chosenValue === undefined) this.report(name, `must be one of ${choices.join(', ')}`);
+    return chosenValue ?? fallback;
+  }
+
+  /** A comma-separated list of some of `choices`, in the order of the setting. */
+  choices<T extends string>(name: string, fallback: readonly T[], choices: readonly T[]): readonly T[] {
+    const entries = this.list(name);
+    const matches = choices.filter((choice) => entries.includes(choice));
+    if (matches.length !== entries.length) this.report(name, `must be one of ${choices.join(', ')}, or a list of them`);
+    return matches.length === 0 ? fallback : entries.flatMap((each) => matches.filter((choice) => choice === each));
+  }
+
+  /** The value of the JSON file that a setting names; null: it cannot be read, or holds no JSON. */
+  json(name: string): unknown {
+    const file = this.text(name);
+    const content = file && this.readFile(file);
+    return content && jsonOrNull(content);
   }
 
   /** A comma-separated list, without empty entries and blanks around entries. */
@@ -119,13 +175,13 @@ export class SettingsReader {
     return origins;
   }
 
-  /** A comma-separated list of origins, and of addresses of single pages in normalized form. */
+  /** A comma-separated list of origins and of addresses of pages, which must be in normalized form. */
   originsAndPages(setting: string): readonly string[] {
     const entries = this.list(setting);
     for (const entry of entries) {
       const url = URL.canParse(entry) ? new URL(entry) : null;
-      const isWeb = url !== null && /^https?:$/.test(url.protocol) && !/[@#*]/.test(entry);
-      if (isWeb && (url.href === entry || url.origin === entry)) continue;
+      const isWebUrl = url !== null && /^https?:$/.test(url.protocol) && !/[@#*]/.test(entry);
+      if (isWebUrl && (url.href === entry || url.origin === entry)) continue;
       this.report(
         setting,
         `holds ${JSON.stringify(entry)}, which is no origin such as https://app.example.org, and no page such as https://app.example.org/signed-in`,
@@ -136,15 +192,15 @@ export class SettingsReader {
 
   /** A name on the engine. */
   name(setting: string, problemOf = nameProblem): string | null {
-    return this.checkedName(setting, this.text(setting), problemOf);
+    return this.validName(setting, this.text(setting), problemOf);
   }
 
   /** A comma-separated list of names on the engine. */
   names(setting: string, problemOf = nameProblem): readonly string[] {
-    return this.list(setting).filter((entry) => this.checkedName(setting, entry, problemOf) !== null);
+    return this.list(setting).filter((entry) => this.validName(setting, entry, problemOf) !== null);
   }
 
-  private checkedName(setting: string, name: string | null, problemOf: typeof nameProblem): string | null {
+  private validName(setting: string, name: string | null, problemOf: typeof nameProblem): string | null {
     const problem = name === null ? null : problemOf(name);
     if (problem === null) return name;
     this.report(setting, `holds ${JSON.stringify(name)}, which ${problem}`);
@@ -158,26 +214,37 @@ export class SettingsReader {
     return null;
   }
 
-  /** The path of a PEM file of certificates. @param encrypted whether the connection that uses them is encrypted */
-  certificates(name: string, encrypted: boolean): string | null {
+  /** The path of a PEM file of certificates. @param isEncrypted whether the connection uses TLS; without TLS such a file is a problem */
+  certificates(name: string, isEncrypted: boolean): string | null {
     const file = this.text(name);
     if (file === null) return null;
     const content = this.readFile(file);
-    if (!encrypted) this.report(name, 'is of no use without https');
+    if (!isEncrypted) this.report(name, 'is of no use without https');
     else if (content === null) this.report(name, 'points at a file that cannot be read');
     else if (!isCertificate(content)) this.report(name, 'points at a file that holds no certificate in PEM');
     return resolve(file);
   }
 
-  report(name: string, what: string): void {
-    this.problems.push({ part: this.part, text: `${name} ${what}` });
+  report(name: string, problem: string): void {
+    this.problems.push({ part: this.part, text: `${name} ${problem}` });
   }
 }
 
-/** Whether a text begins with a readable certificate. Only the first of several is checked. */
+/** Whether a text contains a readable certificate in PEM. Only the first certificate is checked. */
 function isCertificate(pem: string): boolean {
   try {
     return pem.includes('-----BEGIN CERTIFICATE-----') && new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text is a private key in PEM that can sign bundles. */
+export function isSigningKey(pem: string): boolean {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
+    if (asymmetricKeyType === 'rsa') return (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048;
+    return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1';
   } catch {
     return false;
   }

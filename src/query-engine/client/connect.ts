@@ -8,7 +8,7 @@ import { Connection } from '../connection.js';
 import { InterfaceError, refuseUnknownOptions } from '../domain/db-api-errors.js';
 import { type HeaderPrefix, sessionFor } from '../domain/engine-session.js';
 import {
-  BEARER,
+  BEARER_TOKEN,
   NO_SERVICE_TOKENS,
   ServiceTokenSource,
   TokenUnavailable,
@@ -18,23 +18,23 @@ import { OAuthServiceTokenSource } from '../infrastructure/oauth-service-token-s
 import { TrinoStatementClient } from '../trino-statement-client.js';
 
 export interface ConnectOptions {
-  /** `https://host:port`, followed by a path if a gateway serves the engine below one. No request goes to another origin. */
+  /** `https://host:port`, with a path if a gateway serves the engine below that path. No request goes to another origin. */
   url: string;
   /** The user whose rights apply. */
   user: string;
-  /** Owner of the token or password, if allowed to impersonate the user. Default: the user. */
+  /** The user that the token or password belongs to. The engine must allow this user to impersonate `user`. Default: `user`. */
   originalUser?: string;
-  /** Gives the Bearer token (JWT), as `clientCredentials` does. Without a provider requests have no token. */
+  /** Returns the Bearer token (JWT) of a request, for example `clientCredentials(…)`. Default: requests carry no token. */
   token?: TokenProvider;
   /** Password of the original user, instead of a token, for an engine with password authentication. */
   password?: string;
   /** Headers for a gateway in front of the engine, sent with every request. Headers that the client sends itself are refused. */
   headers?: Readonly<Record<string, string>>;
-  /** A PEM file of certificate authorities, the only ones to trust. It is read again when it changes. */
+  /** Path of a PEM file with the only certificate authorities to trust. The file is read again when it changes. */
   caFile?: string;
   /** Sends plain HTTP marked as forwarded from https, for an engine with `http-server.process-forwarded=true`. */
   forwardedProto?: 'https';
-  /** Default X-Trino. X-Query is for an engine with `protocol.v1.alternate-header-name=Query`. */
+  /** Prefix of the protocol's headers. Default: X-Trino. X-Query is for an engine with `protocol.v1.alternate-header-name=Query`. */
   headerPrefix?: HeaderPrefix;
   /** Name of the application. The engine's resource groups may select by it. */
   source?: string;
@@ -48,7 +48,7 @@ export interface ConnectOptions {
   traceToken?: string;
   /** Session properties by name. A catalog's own property is named `catalog.name`. */
   properties?: Readonly<Record<string, string>>;
-  /** Roles by catalog or `system`: `{ system: 'ROLE{admin}' }`. */
+  /** Roles by catalog; system roles are under `system`: `{ system: 'ROLE{admin}' }`. */
   roles?: Readonly<Record<string, string>>;
   /** Compression of pages. Default none: within a data centre, gzip costs more time than it saves. */
   compression?: 'none' | 'gzip';
@@ -61,7 +61,7 @@ export interface ConnectOptions {
 const MAX_PAGE_BYTES = 2 ** 25;
 
 /** Names of all options, to refuse unknown ones, which JavaScript would silently ignore. */
-const OPTIONS = (
+const OPTION_NAMES = (
   'url user originalUser token password headers caFile forwardedProto headerPrefix source clientTags extraCredentials ' +
   'catalog schema timeZone traceToken properties roles compression maxPageBytes onWarning'
 ).split(' ');
@@ -71,7 +71,7 @@ const OPTIONS = (
  * statements. @throws InterfaceError for an invalid address, an unknown option, and credentials that would be sent over plain HTTP.
  */
 export function connect(options: ConnectOptions): Connection {
-  refuseUnknownOptions(options, OPTIONS);
+  refuseUnknownOptions(options, OPTION_NAMES);
   const { user, originalUser = user, token, password = null, properties = {}, roles = {} } = options;
   const { headers = {}, clientTags = [], extraCredentials = {} } = options;
   const { origin, path, isLoopback } = addressOf(options.url);
@@ -89,13 +89,13 @@ export function connect(options: ConnectOptions): Connection {
       caFile: options.caFile ?? null,
       headerPrefix: chosenOption(options, 'headerPrefix', ['X-Trino', 'X-Query']) ?? 'X-Trino',
       compression: chosenOption(options, 'compression', ['none', 'gzip']) ?? 'none',
-      largestPage: options.maxPageBytes ?? MAX_PAGE_BYTES,
+      maxPageBytes: options.maxPageBytes ?? MAX_PAGE_BYTES,
     },
     token === undefined ? NO_SERVICE_TOKENS : new ProvidedTokens(token),
     timers,
     new SystemRandom(),
     new SystemClock(),
-    new WarningLog(options.onWarning),
+    warningLog(options.onWarning),
   );
   const { catalog = null, schema = null, timeZone = null, traceToken = null, source } = options;
   const session = sessionFor(user, {
@@ -112,9 +112,9 @@ function addressOf(address: string): { origin: string; path: string; isLoopback:
   if (URL.canParse(address)) {
     const { origin, href, protocol, pathname, hostname } = new URL(address);
     const path = pathname.replace(/\/$/, '');
-    const isPlain = origin + pathname === href && !/%|\/\//.test(pathname);
+    const isCanonical = origin + pathname === href && !/%|\/\//.test(pathname);
     const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-    if (isPlain && /^https?:$/.test(protocol)) return { origin, path, isLoopback };
+    if (isCanonical && /^https?:$/.test(protocol)) return { origin, path, isLoopback };
   }
   throw new InterfaceError('the url is not http://host:port or https://host:port, with or without a path');
 }
@@ -122,20 +122,20 @@ function addressOf(address: string): { origin: string; path: string; isLoopback:
 function chosenOption<Name extends keyof ConnectOptions>(
   options: ConnectOptions,
   name: Name,
-  known: readonly ConnectOptions[Name][],
+  allowedValues: readonly ConnectOptions[Name][],
 ): ConnectOptions[Name] {
-  const given = options[name];
-  if (given === undefined || known.includes(given)) return given;
-  throw new InterfaceError(`${name} is none of ${known.join(', ')}`);
+  const value = options[name];
+  if (value === undefined || allowedValues.includes(value)) return value;
+  throw new InterfaceError(`${name} is none of ${allowedValues.join(', ')}`);
 }
 
-/** Headers of the protocol and of HTTP itself, which must not be given because they would be sent twice. */
-const OWN =
+/** Matches names of headers that the client sends itself, by the protocol or by HTTP. The option `headers` must not contain them. */
+const PROTOCOL_HEADERS =
   /^(x-(trino|query)-(user|original-user|source|client-tags|client-capabilities|catalog|schema|trace-token|time-zone|session|role|prepared-statement|extra-credential|query-data-encoding)|authorization|x-forwarded-proto|content-type|accept-encoding|host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer)$/i;
 
 function gatewayHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(headers)) {
-    if (OWN.test(name)) throw new InterfaceError(`the header ${name} is sent by the client itself`);
+    if (PROTOCOL_HEADERS.test(name)) throw new InterfaceError(`the header ${name} is sent by the client itself`);
     const isHeader = /^[!#$%&'*+.^`|~\w-]+$/.test(name) && typeof value === 'string' && isHeaderText(value);
     if (!isHeader) throw new InterfaceError(`the header ${JSON.stringify(name)} cannot be sent`);
   }
@@ -143,32 +143,32 @@ function gatewayHeaders(headers: Readonly<Record<string, string>>): Readonly<Rec
 }
 
 /**
- * Called before every request. Returns the same token while it is valid.
- * @param refused the last token if the engine refused it; the provider must then return another one
+ * A function that the client calls before every request. Returns a valid token, which may be the same for many requests.
+ * @param refusedToken the last token if the engine refused it, so that the function must return another one; otherwise null
  */
-export type TokenProvider = (refused: string | null) => string | Promise<string>;
+export type TokenProvider = (refusedToken: string | null) => string | Promise<string>;
 
-/** Gets tokens from the caller's provider. */
+/** Adapts a caller's TokenProvider to the ServiceTokenSource that a connection needs. */
 class ProvidedTokens extends ServiceTokenSource {
-  private newest: string | null = null;
+  private newestValue: string | null = null;
 
   constructor(private readonly provider: TokenProvider) {
     super();
   }
 
   override newestToken(): string | null {
-    return this.newest;
+    return this.newestValue;
   }
 
   override keepFresh(): Promise<void> {
     return Promise.resolve();
   }
 
-  override async validToken(refused: string | null = null, signal?: AbortSignal): Promise<string> {
+  override async validToken(refusedToken: string | null = null, signal?: AbortSignal): Promise<string> {
     try {
-      const token = await unlessAborted(Promise.resolve(this.provider(refused)), signal);
-      if (!BEARER.test(token)) throw new TokenUnavailable('the token has characters that no Bearer token has');
-      this.newest = token;
+      const token = await unlessAborted(Promise.resolve(this.provider(refusedToken)), signal);
+      if (!BEARER_TOKEN.test(token)) throw new TokenUnavailable('the token has characters that no Bearer token has');
+      this.newestValue = token;
       return token;
     } catch (error) {
       signal?.throwIfAborted();
@@ -179,27 +179,10 @@ class ProvidedTokens extends ServiceTokenSource {
 
 export type OnWarning = (message: string, fields: LogFields) => void;
 
-/** Passes warnings to the caller. Other log entries are for operators of Grantline only. */
-export class WarningLog extends Log {
-  constructor(private readonly onWarning: OnWarning = () => undefined) {
-    super();
-  }
-
-  override debug(): void {
-    // No caller reads it.
-  }
-
-  override info(): void {
-    // No caller reads it.
-  }
-
-  override warn(message: string, fields: LogFields = {}): void {
-    this.onWarning(message, fields);
-  }
-
-  override error(message: string, fields: LogFields = {}): void {
-    this.onWarning(message, fields);
-  }
+/** A log that passes warnings to the caller. Drops all other entries, which are for operators of Grantline. */
+function warningLog(onWarning: OnWarning = () => undefined): Log {
+  const warn = (message: string, fields: LogFields = {}): void => onWarning(message, fields);
+  return { debug: () => undefined, info: () => undefined, warn, error: warn, droppedLines: () => 0 };
 }
 
 export interface ClientCredentials {
@@ -207,15 +190,15 @@ export interface ClientCredentials {
   clientId: string;
   clientSecret: string;
   scope?: string;
-  /** A PEM file of the provider's certificate authorities, like `caFile` of ConnectOptions. */
+  /** Path of a PEM file with the provider's certificate authorities, like `caFile` of ConnectOptions. */
   caFile?: string;
   /** Called when no token can be obtained, and for a token without a usable lifetime. */
   onWarning?: OnWarning;
 }
 
 /**
- * Tokens by OAuth's client-credentials grant (RFC 6749, 4.4), for any number of connections. Concurrent callers share one request. A token
- * is renewed a minute before it expires, and callers get the valid one meanwhile.
+ * A provider of tokens by OAuth's client-credentials grant (RFC 6749, 4.4), for any number of connections. Concurrent callers share one
+ * request. A token is renewed a minute before it expires; until the new token arrives, callers get the old one.
  */
 export function clientCredentials(client: ClientCredentials): TokenProvider {
   refuseUnknownOptions(client, ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'caFile', 'onWarning']);
@@ -225,8 +208,8 @@ export function clientCredentials(client: ClientCredentials): TokenProvider {
     new NodeTimers(),
     new SystemRandom(),
     new SystemClock(),
-    new WarningLog(client.onWarning),
+    warningLog(client.onWarning),
     NO_OBSERVER,
   );
-  return (refused) => source.validToken(refused);
+  return (refusedToken) => source.validToken(refusedToken);
 }

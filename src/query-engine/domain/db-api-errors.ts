@@ -2,13 +2,13 @@ import { NamedError } from '../../kernel/errors.js';
 import type { EngineError, EngineFault, EngineFaultKind } from './engine-error.js';
 
 /**
- * The errors of the DB-API (PEP 249, "Exceptions"). A failed statement throws a DatabaseError, wrong use of the interface an
- * InterfaceError. Only the reason of an aborted signal is thrown besides these.
+ * Base class of the errors of the DB-API (PEP 249, "Exceptions"). A failed statement throws a DatabaseError, wrong use of the interface
+ * an InterfaceError. Only an aborted signal throws another value: the signal's reason.
  */
 export class DbApiError extends NamedError {
   /**
-   * Whether the same statement may succeed a little later. The statement may have had effects all the same: one that writes and has
-   * begun (`queryId` is not null) may have written.
+   * Whether the same statement may succeed a little later. Repeating it is not always safe: a writing statement that has begun
+   * (`queryId` is not null) may already have written rows.
    */
   readonly isRetriable: boolean = false;
 }
@@ -16,9 +16,9 @@ export class DbApiError extends NamedError {
 export class InterfaceError extends DbApiError {}
 
 /** @throws InterfaceError for an unknown option, which JavaScript would silently ignore. */
-export function refuseUnknownOptions(options: object, known: readonly string[], prefix = ''): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new InterfaceError(`the option ${prefix}${unknown} is not known`);
+export function refuseUnknownOptions(options: object, knownNames: readonly string[], prefix = ''): void {
+  const unknownName = Object.keys(options).find((name) => !knownNames.includes(name));
+  if (unknownName !== undefined) throw new InterfaceError(`the option ${prefix}${unknownName} is not known`);
 }
 
 /** Details of a failure besides its message. */
@@ -45,7 +45,7 @@ export class DatabaseError extends DbApiError {
 /** A problem of a value: out of range, division by zero, a cast that fails. */
 export class DataError extends DatabaseError {}
 
-/** Not caused by the statement: the engine, or a system that it reads from, is unavailable or short of resources. */
+/** The engine, or a system that the engine reads from, is unavailable or short of resources. The statement is not the cause. */
 export class OperationalError extends DatabaseError {}
 
 export class IntegrityError extends DatabaseError {}
@@ -59,9 +59,9 @@ export class PermissionDenied extends ProgrammingError {}
 
 export class NotSupportedError extends DatabaseError {}
 
-type Kind = new (message: string, details: FailureDetails) => DatabaseError;
+type ErrorClass = new (message: string, details: FailureDetails) => DatabaseError;
 
-const BY_NAME: Readonly<Record<string, Kind>> = {
+const CLASS_BY_NAME: Readonly<Record<string, ErrorClass>> = {
   PERMISSION_DENIED: PermissionDenied,
   NOT_SUPPORTED: NotSupportedError,
   CONSTRAINT_VIOLATION: IntegrityError,
@@ -73,38 +73,35 @@ const BY_NAME: Readonly<Record<string, Kind>> = {
   EXCEEDED_FUNCTION_MEMORY_LIMIT: OperationalError,
 };
 
-const BY_KIND: Record<EngineError['kind'], Kind> = {
+const CLASS_BY_KIND: Record<EngineError['kind'], ErrorClass> = {
   USER_ERROR: ProgrammingError,
   INTERNAL_ERROR: InternalError,
   INSUFFICIENT_RESOURCES: OperationalError,
   EXTERNAL: OperationalError,
 };
 
-/** Error names of Trino 483 that depend on where and when a statement ran, and not on the statement. */
-const RETRIABLE: ReadonlySet<string> = new Set([
+/** Names of errors of Trino 483 with a temporary cause, such as a failed worker: the same statement may succeed later. */
+const RETRIABLE_ERRORS: ReadonlySet<string> = new Set([
   ...['TOO_MANY_REQUESTS_FAILED', 'PAGE_TRANSPORT_ERROR', 'PAGE_TRANSPORT_TIMEOUT', 'REMOTE_BUFFER_CLOSE_FAILED'],
   ...['NO_NODES_AVAILABLE', 'REMOTE_HOST_GONE', 'REMOTE_TASK_ERROR', 'REMOTE_TASK_FAILED', 'REMOTE_TASK_MISMATCH'],
   ...['SERVER_STARTING_UP', 'SERVER_SHUTTING_DOWN', 'ABANDONED_TASK', 'OUT_OF_SPILL_SPACE', 'CATALOG_NOT_AVAILABLE'],
   ...['GENERIC_INSUFFICIENT_RESOURCES', 'QUERY_QUEUE_FULL', 'CLUSTER_OUT_OF_MEMORY', 'ADMINISTRATIVELY_PREEMPTED'],
   ...['CONFIGURATION_UNAVAILABLE', 'TRANSACTION_CONFLICT'],
 ]);
-/** Error names of permanent failures of a system behind the engine. */
-const EXTERNAL_FOR_GOOD: ReadonlySet<string> = new Set(['UNSUPPORTED_TABLE_TYPE']);
-
-function isRetriable({ name, kind }: EngineError): boolean {
-  return RETRIABLE.has(name) || (kind === 'EXTERNAL' && !EXTERNAL_FOR_GOOD.has(name));
-}
+const PERMANENT_EXTERNAL_ERRORS: ReadonlySet<string> = new Set(['UNSUPPORTED_TABLE_TYPE']);
 
 const RETRIABLE_FAULTS: ReadonlySet<EngineFaultKind> = new Set(['unavailable', 'gone', 'share']);
 
-/** The error for a statement of which the engine gave no page. */
+/** The error for a statement for which the engine gave no page. */
 export function errorOfFault({ kind, message }: EngineFault, queryId: string | null): DatabaseError {
-  const Thrown = kind === 'protocol' ? InternalError : OperationalError;
-  return new Thrown(message, { queryId, isRetriable: RETRIABLE_FAULTS.has(kind) });
+  const ThrownClass = kind === 'protocol' ? InternalError : OperationalError;
+  return new ThrownClass(message, { queryId, isRetriable: RETRIABLE_FAULTS.has(kind) });
 }
 
-/** The error for a statement that the engine failed. */
+/** The error for a statement that failed on the engine. */
 export function databaseError(error: EngineError, queryId: string): DatabaseError {
-  const Thrown = BY_NAME[error.name] ?? BY_KIND[error.kind];
-  return new Thrown(`${error.name}: ${error.message}`, { engine: error, queryId, isRetriable: isRetriable(error) });
+  const { name, kind, message } = error;
+  const ThrownClass = CLASS_BY_NAME[name] ?? CLASS_BY_KIND[kind];
+  const isRetriable = RETRIABLE_ERRORS.has(name) || (kind === 'EXTERNAL' && !PERMANENT_EXTERNAL_ERRORS.has(name));
+  return new ThrownClass(`${name}: ${message}`, { engine: error, queryId, isRetriable });
 }

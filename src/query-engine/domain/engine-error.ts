@@ -1,52 +1,53 @@
 import { NamedError } from '../../kernel/errors.js';
-import { integerOrNull, isObject, readObject, readText, textOrNull } from './reading.js';
+import { isObject } from '../../kernel/json-reader.js';
+import { integerOrNull, readObject, readText, textOrNull } from './reading.js';
 
-/** The engine's error for a failed statement. Other parts of the error never leave the engine's client. */
+/** The engine's error for a failed statement, reduced to the parts that may leave the engine's client. */
 export interface EngineError {
   /** `PERMISSION_DENIED`, `SYNTAX_ERROR`, … */
   name: string;
   kind: EngineErrorKind;
-  /** The engine's own text for a user error; a sentence of this service for other kinds. */
+  /** The engine's own text for the kind USER_ERROR; a sentence of this service for other kinds. */
   message: string;
   line: number | null;
   column: number | null;
 }
 
-const KINDS = ['USER_ERROR', 'INTERNAL_ERROR', 'INSUFFICIENT_RESOURCES', 'EXTERNAL'] as const;
-export type EngineErrorKind = (typeof KINDS)[number];
+const ERROR_KINDS = ['USER_ERROR', 'INTERNAL_ERROR', 'INSUFFICIENT_RESOURCES', 'EXTERNAL'] as const;
+export type EngineErrorKind = (typeof ERROR_KINDS)[number];
 
-const MESSAGES: Record<Exclude<EngineErrorKind, 'USER_ERROR'>, string> = {
+const OWN_TEXTS: Record<Exclude<EngineErrorKind, 'USER_ERROR'>, string> = {
   INTERNAL_ERROR: 'the engine failed inside',
   INSUFFICIENT_RESOURCES: 'the engine did not have the resources that the statement needs',
   EXTERNAL: 'a system behind the engine failed',
 };
 
-const LONGEST_NAME = 128;
-const LONGEST_MESSAGE = 4_096;
+const MAX_NAME_LENGTH = 128;
+const MAX_MESSAGE_LENGTH = 4_096;
 
 /**
- * Reads `error` of a statement's answer. Drops the texts of kinds other than USER_ERROR, which can contain paths of the server, and
- * `failureInfo`, which contains its stack, so that neither can be passed on by mistake.
- *
+ * Reads `error` of a statement's answer. Drops texts that must not be passed on: messages of kinds other than USER_ERROR can contain
+ * paths of the server, and `failureInfo` contains its stack.
  * @throws ProtocolBreach
  */
 export function readEngineError(value: unknown): EngineError {
   const error = readObject(value, 'error');
-  const name = readText(error['errorName'], 'the name of an error').slice(0, LONGEST_NAME);
-  const kind = KINDS.find((known) => known === error['errorType']) ?? 'INTERNAL_ERROR';
-  const place = error['errorLocation'];
+  const name = readText(error['errorName'], 'the name of an error').slice(0, MAX_NAME_LENGTH);
+  const kind = ERROR_KINDS.find((errorKind) => errorKind === error['errorType']) ?? 'INTERNAL_ERROR';
+  const location = error['errorLocation'];
   return {
     name,
     kind,
-    message: kind === 'USER_ERROR' ? (textOrNull(error['message']) ?? name).slice(0, LONGEST_MESSAGE) : MESSAGES[kind],
-    line: isObject(place) ? integerOrNull(place['lineNumber']) : null,
-    column: isObject(place) ? integerOrNull(place['columnNumber']) : null,
+    message:
+      kind === 'USER_ERROR' ? (textOrNull(error['message']) ?? name).slice(0, MAX_MESSAGE_LENGTH) : OWN_TEXTS[kind],
+    line: isObject(location) ? integerOrNull(location['lineNumber']) : null,
+    column: isObject(location) ? integerOrNull(location['columnNumber']) : null,
   };
 }
 
 /**
- * Why the engine gave no page. `unavailable`: unreachable, or answers with 429 or 5xx. `refused`: rejects this service (a bad token, a
- * missing header, a setting). `forbidden`: 403. `gone`: the statement is unknown to it. `protocol`: the answer breaks the protocol.
+ * Why the engine gave no page. `unavailable`: it is unreachable, or answers 429 or 5xx. `refused`: it rejects this service (a bad token, a
+ * missing header, a setting). `forbidden`: 403. `gone`: it does not know the statement. `protocol`: the answer breaks the protocol.
  * `deadline`: the statement's own time is over. `too-large`: a page beyond QUERY_MAX_PAGE_BYTES. `share`: the user's unread pages
  * hold too much memory.
  */
@@ -77,8 +78,8 @@ export class EngineFault extends NamedError {
 export type RulesInForce = 'these' | 'others' | 'broken' | 'unclear' | 'unreachable';
 
 /**
- * Reads the answer to `SET SESSION grantline_rules_<hash> = true` (seen on Trino 483): access control comes first, so the
- * engine reports an unknown property only if these rules allow it.
+ * Reads the answer to `SET SESSION grantline_rules_<hash> = true` (seen on Trino 483). No such property exists, but the engine checks
+ * its rules first. Rules with this hash allow the property, so the engine reports it as unknown. Other rules deny it.
  */
 export function judgeRulesProbe(error: EngineError | null): RulesInForce {
   if (error === null) return 'unclear';

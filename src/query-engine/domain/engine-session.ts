@@ -3,7 +3,7 @@ import { NamedError } from '../../kernel/errors.js';
 
 /** The user of a statement, and the session state that carries over from one statement to the next. */
 export interface EngineSession {
-  /** The user whose rights apply, or the service itself. Never empty, because the engine would run an empty one as the service account. */
+  /** The user whose rights apply, or the service itself. Never empty, because the engine would then use the service account. */
   user: string;
   /** Name of the application. The engine's resource groups may select by it. */
   source: string;
@@ -21,7 +21,7 @@ export interface EngineSession {
   preparedStatements: ReadonlyMap<string, string>;
 }
 
-export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'user'>> = {}): EngineSession {
+export function sessionFor(user: string, overrides: Partial<Omit<EngineSession, 'user'>> = {}): EngineSession {
   return {
     user,
     source: 'grantline',
@@ -34,11 +34,11 @@ export function sessionFor(user: string, given: Partial<Omit<EngineSession, 'use
     properties: new Map(),
     roles: new Map(),
     preparedStatements: new Map(),
-    ...given,
+    ...overrides,
   };
 }
 
-/** The names of the request headers; the engine refuses a request that mixes the two (Trino 483). */
+/** The prefix of the request headers. The engine refuses a request with both prefixes (Trino 483). */
 export type HeaderPrefix = 'X-Query' | 'X-Trino';
 
 /** A session that headers cannot carry. The message names the field, not its content. */
@@ -51,15 +51,14 @@ export class InvalidSession extends NamedError {
 /**
  * The session as request headers with one prefix. The service is always named as the original user, so that the engine applies
  * its impersonation rules whether it verifies tokens or not.
- *
  * @throws InvalidSession when a name is empty or has characters that a header cannot carry.
  */
-export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, service: string): Record<string, string> {
+export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, account: string): Record<string, string> {
   const headers: Record<string, string> = {
     [`${prefix}-User`]: headerText(session.user, 'user'),
-    [`${prefix}-Original-User`]: headerText(service, 'original user'),
+    [`${prefix}-Original-User`]: headerText(account, 'original user'),
     [`${prefix}-Source`]: headerText(session.source, 'source'),
-    // Without these, times are cut to milliseconds, types are named without precision, and `number` is sent as another type.
+    // Without these capabilities the engine cuts times to milliseconds, omits the precision of types, and sends `number` as another type.
     [`${prefix}-Client-Capabilities`]: 'PARAMETRIC_DATETIME,NUMBER',
   };
   if (session.catalog !== null) headers[`${prefix}-Catalog`] = headerText(session.catalog, 'catalog');
@@ -67,13 +66,14 @@ export function sessionHeaders(session: EngineSession, prefix: HeaderPrefix, ser
   if (session.traceToken !== null) headers[`${prefix}-Trace-Token`] = headerText(session.traceToken, 'trace token');
   if (session.timeZone !== null) headers[`${prefix}-Time-Zone`] = headerText(session.timeZone, 'time zone');
   if (session.clientTags.length > 0) {
-    const isList = session.clientTags.every((tag) => !tag.includes(','));
-    headers[`${prefix}-Client-Tags`] = headerText(isList ? session.clientTags.join(',') : '', 'client tags');
+    const canBeJoined = session.clientTags.every((tag) => !tag.includes(','));
+    headers[`${prefix}-Client-Tags`] = headerText(canBeJoined ? session.clientTags.join(',') : '', 'client tags');
   }
-  if (session.extraCredentials.size > 0) headers[`${prefix}-Extra-Credential`] = pairs(session.extraCredentials);
-  if (session.properties.size > 0) headers[`${prefix}-Session`] = pairs(session.properties);
-  if (session.roles.size > 0) headers[`${prefix}-Role`] = pairs(session.roles);
-  if (session.preparedStatements.size > 0) headers[`${prefix}-Prepared-Statement`] = pairs(session.preparedStatements);
+  if (session.extraCredentials.size > 0) headers[`${prefix}-Extra-Credential`] = pairsText(session.extraCredentials);
+  if (session.properties.size > 0) headers[`${prefix}-Session`] = pairsText(session.properties);
+  if (session.roles.size > 0) headers[`${prefix}-Role`] = pairsText(session.roles);
+  if (session.preparedStatements.size > 0)
+    headers[`${prefix}-Prepared-Statement`] = pairsText(session.preparedStatements);
   return headers;
 }
 
@@ -82,7 +82,7 @@ function headerText(value: string, field: string): string {
   throw new InvalidSession(field);
 }
 
-function pairs(map: ReadonlyMap<string, string>): string {
+function pairsText(map: ReadonlyMap<string, string>): string {
   return [...map].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join(',');
 }
 
@@ -97,17 +97,17 @@ export interface SessionChange {
   removedStatements: readonly string[];
 }
 
-/** @param header returns a response header by its lower-case name. Values of a repeated header are joined by commas. */
-export function readSessionChange(header: (name: string) => string | null, prefix: HeaderPrefix): SessionChange {
-  const of = (name: string): string | null => header(`${prefix}-${name}`.toLowerCase());
+/** Reads a response's session changes. @param headerValue returns a header's value by its lower-case name; if the header is repeated, its values joined by commas */
+export function readSessionChange(headerValue: (name: string) => string | null, prefix: HeaderPrefix): SessionChange {
+  const changeHeader = (name: string): string | null => headerValue(`${prefix}-${name}`.toLowerCase());
   return {
-    catalog: of('Set-Catalog'),
-    schema: of('Set-Schema'),
-    setProperties: readPairs(of('Set-Session')),
-    clearedProperties: readNames(of('Clear-Session')),
-    setRoles: readPairs(of('Set-Role')),
-    addedStatements: readPairs(of('Added-Prepare')),
-    removedStatements: readNames(of('Deallocated-Prepare')),
+    catalog: changeHeader('Set-Catalog'),
+    schema: changeHeader('Set-Schema'),
+    setProperties: readPairs(changeHeader('Set-Session')),
+    clearedProperties: readNames(changeHeader('Clear-Session')),
+    setRoles: readPairs(changeHeader('Set-Role')),
+    addedStatements: readPairs(changeHeader('Added-Prepare')),
+    removedStatements: readNames(changeHeader('Deallocated-Prepare')),
   };
 }
 
@@ -117,39 +117,41 @@ export function sessionAfter(session: EngineSession, change: SessionChange): Eng
     ...session,
     catalog: change.catalog ?? session.catalog,
     schema: change.schema ?? session.schema,
-    properties: updated(session.properties, change.setProperties, change.clearedProperties),
-    roles: updated(session.roles, change.setRoles, []),
-    preparedStatements: updated(session.preparedStatements, change.addedStatements, change.removedStatements),
+    properties: withChanges(session.properties, change.setProperties, change.clearedProperties),
+    roles: withChanges(session.roles, change.setRoles, []),
+    preparedStatements: withChanges(session.preparedStatements, change.addedStatements, change.removedStatements),
   };
 }
 
-function updated(
-  map: ReadonlyMap<string, string>,
-  set: readonly [string, string][],
-  removed: readonly string[],
+function withChanges(
+  currentMap: ReadonlyMap<string, string>,
+  assignedPairs: readonly [string, string][],
+  removedNames: readonly string[],
 ): ReadonlyMap<string, string> {
-  const next = new Map([...map, ...set]);
-  for (const name of removed) next.delete(name);
-  return next;
+  const changedMap = new Map([...currentMap, ...assignedPairs]);
+  for (const name of removedNames) changedMap.delete(name);
+  return changedMap;
 }
 
 /** Reads `name=value` pairs. Values are percent-encoded, so commas and equals signs are always separators. */
 function readPairs(value: string | null): [string, string][] {
   return (value ?? '').split(',').flatMap((pair) => {
-    const at = pair.indexOf('=');
-    return at === -1 ? [] : [[decoded(pair.slice(0, at)), decoded(pair.slice(at + 1))] satisfies [string, string]];
+    const equalsAt = pair.indexOf('=');
+    return equalsAt === -1
+      ? []
+      : [[decodeValue(pair.slice(0, equalsAt)), decodeValue(pair.slice(equalsAt + 1))] satisfies [string, string]];
   });
 }
 
 function readNames(value: string | null): string[] {
   return (value ?? '')
     .split(',')
-    .map(decoded)
+    .map(decodeValue)
     .filter((name) => name !== '');
 }
 
-/** Decodes percent-encoding by Java, which writes a space as `+`. */
-function decoded(text: string): string {
+/** Decodes a value that Java percent-encoded. Java writes a space as `+`. */
+function decodeValue(text: string): string {
   try {
     return decodeURIComponent(text.trim().replaceAll('+', ' '));
   } catch {

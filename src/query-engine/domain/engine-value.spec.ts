@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Column, readColumns, unknownTypes } from './engine-type.js';
-import { type ApiValue, apiConverter, nativeRows, NamedRow } from './engine-value.js';
+import { type ApiValue, apiConverter, nativeRowConverter, NamedRow } from './engine-value.js';
 import { ProtocolBreach } from './reading.js';
 
 const scalar = (rawType: string): unknown => ({ rawType, arguments: [] });
@@ -19,7 +19,7 @@ const columns = (...signatures: unknown[]): Column[] =>
   readColumns(signatures.map((typeSignature) => ({ name: 'c', type: 'any text', typeSignature })));
 
 const apiRows = (given: Column[]) =>
-  apiConverter({ kind: 'row', fields: given.map(({ name, shape }) => ({ name, type: shape })) });
+  apiConverter({ kind: 'row', fields: given.map(({ name, parsedType }) => ({ name, type: parsedType })) });
 
 const NESTED = row(
   ['id', scalar('bigint')],
@@ -49,13 +49,13 @@ describe('values', () => {
     ['unknown', null, null, null],
   ])('%s %j', (type, value, api, native) => {
     expect(apiRows(columns(scalar(type)))([value])).toEqual([api]);
-    expect(nativeRows(columns(scalar(type)))([value])).toEqual([native]);
+    expect(nativeRowConverter(columns(scalar(type)))([value])).toEqual([native]);
   });
 
   it('hands out any bigint that is a safe integer', () => {
     fc.assert(
       fc.property(fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.constantFrom(0, -1, 2 ** 32, -(2 ** 32))), (given) => {
-        expect(nativeRows(columns(scalar('bigint')))([given])).toEqual([BigInt(given)]);
+        expect(nativeRowConverter(columns(scalar('bigint')))([given])).toEqual([BigInt(given)]);
       }),
     );
   });
@@ -66,7 +66,7 @@ describe('values', () => {
     expect(apiRows(columns(NESTED))([value])).toEqual([
       ['1', ['0.10', null], { '1': ['9223372036854775807'], '2': null }],
     ]);
-    expect(nativeRows(columns(NESTED))([value])).toEqual([
+    expect(nativeRowConverter(columns(NESTED))([value])).toEqual([
       [
         1n,
         ['0.10', null],
@@ -79,7 +79,7 @@ describe('values', () => {
   });
 
   it('reads the fields of a row by their names, at any depth', () => {
-    const [value] = nativeRows(columns(row(['a', row(['b', scalar('bigint')], [null, scalar('date')])])))([
+    const [value] = nativeRowConverter(columns(row(['a', row(['b', scalar('bigint')], [null, scalar('date')])])))([
       [[7, '2026-01-02']],
     ]) as [NamedRow<unknown>];
     const inner = value.get('a') as NamedRow<unknown>;
@@ -99,13 +99,13 @@ describe('values', () => {
     ['bigint', { '-9223372036854775808': 1 }, [-9223372036854775808n]],
     ['varbinary', { 'AP8=': 1 }, [Uint8Array.of(0, 255)]],
   ])('reads keys of type %s', (type, map, keys) => {
-    const read = nativeRows(columns(of('map', scalar(type), scalar('integer'))))([map]);
+    const read = nativeRowConverter(columns(of('map', scalar(type), scalar('integer'))))([map]);
     expect(read).toEqual([new Map(keys.map((key, at) => [key, at + 1]))]);
   });
 
   it('names the types that it does not know, wherever they are', () => {
     const given = columns(of('array', row(['r', of('map', scalar('json'), scalar('Shape'))])), scalar('KdbTree'));
-    expect(unknownTypes(given.map(({ shape }) => shape))).toEqual(['Shape']);
+    expect(unknownTypes(given.map(({ parsedType }) => parsedType))).toEqual(['Shape']);
   });
 
   it('keeps a key that looks like a prototype a key', () => {
@@ -116,8 +116,8 @@ describe('values', () => {
   });
 
   it('reads the names of a row’s fields, and types without a signature', () => {
-    expect(columns(NESTED)[0]?.shape).toMatchObject({ fields: [{ name: 'id' }, { name: null }, { name: 'm' }] });
-    expect(readColumns([{ name: 'd', type: 'decimal(3, 1)' }])).toMatchObject([{ shape: { kind: 'decimal' } }]);
+    expect(columns(NESTED)[0]?.parsedType).toMatchObject({ fields: [{ name: 'id' }, { name: null }, { name: 'm' }] });
+    expect(readColumns([{ name: 'd', type: 'decimal(3, 1)' }])).toMatchObject([{ parsedType: { kind: 'decimal' } }]);
   });
 
   it.each([
@@ -145,8 +145,8 @@ describe('values', () => {
     ['varchar', 1],
     ['varbinary', true],
   ])('hands no %s out that is none: %j', (type, value) => {
-    expect(() => nativeRows(columns(scalar(type)))([value])).toThrow(ProtocolBreach);
-    expect(() => nativeRows(columns(of('array', scalar(type))))([[value]])).toThrow(ProtocolBreach);
+    expect(() => nativeRowConverter(columns(scalar(type)))([value])).toThrow(ProtocolBreach);
+    expect(() => nativeRowConverter(columns(of('array', scalar(type))))([[value]])).toThrow(ProtocolBreach);
   });
 
   it.each([
@@ -155,7 +155,7 @@ describe('values', () => {
     ['boolean', 'yes'],
     ['double', 'x'],
   ])('hands out no key of type %s that is none: %j', (type, key) => {
-    const read = nativeRows(columns(of('map', scalar(type), scalar('integer'))));
+    const read = nativeRowConverter(columns(of('map', scalar(type), scalar('integer'))));
     expect(() => read([{ [key]: 1 }])).toThrow(ProtocolBreach);
   });
 

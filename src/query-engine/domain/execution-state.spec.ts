@@ -1,4 +1,11 @@
-import { changesBy, type ExecutionState, judgePage, newExecution, nextAction, publicState } from './execution-state.js';
+import {
+  changesOfPage,
+  type ExecutionState,
+  judgePage,
+  newExecution,
+  nextAction,
+  publicState,
+} from './execution-state.js';
 import { JsonScanner } from './json-scanner.js';
 import { PageRows } from './page-rows.js';
 import { EngineFault } from './engine-error.js';
@@ -37,25 +44,27 @@ describe('judgePage', () => {
   });
 });
 
-describe('changesBy', () => {
+describe('changesOfPage', () => {
   const now = new Date('2026-11-20T12:00:00Z');
-  const columns = [{ name: 'n', type: 'bigint', signature: { rawType: 'bigint' }, shape: { kind: 'bigint' } }] as const;
+  const columns = [
+    { name: 'n', type: 'bigint', signature: { rawType: 'bigint' }, parsedType: { kind: 'bigint' } },
+  ] as const;
   const query = { id: '', userId: 1, runAs: 'ana', sql: '', catalog: null, schema: null, traceToken: '' };
   const before: ExecutionState = {
     ...newExecution({ ...query, createdAt: now, deadlineAt: now }),
-    ...{ pagePath: '/old', pageStart: 3, newestFrom: 3, rowsReturned: 7, waitingSince: now },
+    ...{ waitingPagePath: '/old', waitingPageStart: 3, newestPageStart: 3, rowsReturned: 7, waitingSince: now },
   };
   const after = (given: Partial<StatementPage>, state = before): unknown => {
     const read = { ...page, ...given };
-    return changesBy(judgePage(read), read, '/this', state, now);
+    return changesOfPage(judgePage(read), read, '/this', state, now);
   };
 
   it('rows wait where they were found, behind those that were handed out', () => {
     expect(after({ rows: rowsOf('[[1]]'), columns })).toEqual({
       ...{ columns, state: 'running', startedAt: now, progressPercent: null, engineQueryId: 'q' },
       nextPath: page.nextPath,
-      pagePath: '/this',
-      pageStart: 7,
+      waitingPagePath: '/this',
+      waitingPageStart: 7,
       waitingSince: now,
     });
   });
@@ -63,7 +72,7 @@ describe('changesBy', () => {
   it('a page without rows leaves nothing pending; known columns stay known', () => {
     expect(after({}, { ...before, columns })).toMatchObject({
       columns,
-      pagePath: null,
+      waitingPagePath: null,
       waitingSince: null,
     });
   });
@@ -91,7 +100,13 @@ describe('publicState', () => {
 
 const START = new Date('2026-11-20T12:00:00Z');
 const later = (seconds: number): Date => new Date(START.getTime() + seconds * 1000);
-const unread = { deadlineAt: later(3600), waitingSince: START, pageStart: 10, rowsReturned: 10, isAwaited: false };
+const unread = {
+  deadlineAt: later(3600),
+  waitingSince: START,
+  waitingPageStart: 10,
+  rowsReturned: 10,
+  isReaderWaiting: false,
+};
 const read = { ...unread, rowsReturned: 20 };
 
 describe('nextAction', () => {
@@ -101,9 +116,9 @@ describe('nextAction', () => {
     ['rows wait for too long', unread, 300, 'abandon'],
     ['rows were handed out just now', read, 4.999, 'wait'],
     ['rows were handed out a while ago', read, 5, 'fetch-next'],
-    ['a reader waits for the rows that wait', { ...unread, isAwaited: true }, 300, 'wait'],
-    ['a reader waits for the rows after those', { ...read, isAwaited: true }, 5, 'wait'],
-    ['the time is over while a reader waits', { ...unread, isAwaited: true }, 3600, 'expire'],
+    ['a reader waits for the rows that wait', { ...unread, isReaderWaiting: true }, 300, 'wait'],
+    ['a reader waits for the rows after those', { ...read, isReaderWaiting: true }, 5, 'wait'],
+    ['the time is over while a reader waits', { ...unread, isReaderWaiting: true }, 3600, 'expire'],
     ['the time is over', { ...unread, waitingSince: null }, 3600, 'expire'],
     ['the time is over while rows wait', { ...read, waitingSince: later(3599) }, 3600, 'expire'],
   ])('%s', (_, state, seconds, action) => {

@@ -1,6 +1,6 @@
 import type { Column } from './engine-type.js';
 import { EngineFault } from './engine-error.js';
-import { type Ending, endingByEngineError, type Query, type QueryState } from './query.js';
+import { type Ending, endingForEngineError, type Query, type QueryState } from './query.js';
 import type { StatementPage } from './statement-page.js';
 
 export interface NewQuery extends Statement {
@@ -11,7 +11,7 @@ export interface NewQuery extends Statement {
 interface Statement {
   id: string;
   userId: number;
-  /** The user of the statement on the engine. */
+  /** The user that the statement runs as on the engine. */
   runAs: string;
   catalog: string | null;
   schema: string | null;
@@ -20,21 +20,22 @@ interface Statement {
   deadlineAt: Date;
 }
 
-/** The state of a query's execution, with which any replica can continue it. Row numbers count from the query's first row. */
+/** The state of a query's execution. Any replica can continue the execution from it. Rows are numbered from 0. */
 export interface ExecutionState extends Statement {
   state: Extract<QueryState, 'queued' | 'running'>;
   startedAt: Date | null;
   progressPercent: number | null;
   engineQueryId: string | null;
   columns: readonly Column[] | null;
-  /** The path of the next page, a capability. Null: the engine has no further page. */
+  /** The path of the next page, which is secret: the path alone gives access. Null: the engine has no further page. */
   nextPath: string | null;
-  /** The path of the page that waits for a reader, a capability. Null: no page waits. */
-  pagePath: string | null;
-  pageStart: number;
-  /** First row of the page that was handed out last. */
-  newestFrom: number;
-  /** The row after that page's last one: the number of rows handed out. */
+  /** The path of the page that waits for a reader. The path is secret, because it alone gives access. Null: no page waits. */
+  waitingPagePath: string | null;
+  /** The number of the first row of the page that waits for a reader. */
+  waitingPageStart: number;
+  /** The number of the first row of the page that was handed out last. */
+  newestPageStart: number;
+  /** The number of rows handed out so far, which is also the number of the next row. */
   rowsReturned: number;
   waitingSince: Date | null;
 }
@@ -45,7 +46,8 @@ export function newExecution(query: NewQuery): ExecutionState {
   return {
     ...{ id, userId, runAs, catalog, schema, traceToken, deadlineAt },
     ...{ state: 'queued', startedAt: null, progressPercent: null, engineQueryId: null, columns: null },
-    ...{ nextPath: null, pagePath: null, pageStart: 0, newestFrom: 0, rowsReturned: 0, waitingSince: null },
+    ...{ nextPath: null, waitingPagePath: null, waitingPageStart: 0, waitingSince: null },
+    ...{ newestPageStart: 0, rowsReturned: 0 },
   };
 }
 
@@ -62,77 +64,77 @@ export function startedQuery({ id, sql, catalog, schema, createdAt }: NewQuery, 
 export type PageVerdict = { kind: 'hold' } | { kind: 'fetch-next' } | { kind: 'end'; ending: Ending };
 
 /**
- * A page with rows waits for a reader. The only row of an INSERT or a CREATE TABLE AS, the number of written rows, does not wait: such a
- * statement must come to its end without a reader.
+ * Decides the next step after a page. A page with rows is held for a reader. The exception is the page with the row count of an INSERT
+ * or a CREATE TABLE AS, so that such a statement ends without a reader.
  */
 export function judgePage(page: StatementPage): PageVerdict {
-  if (page.error !== null) return { kind: 'end', ending: endingByEngineError(page.error) };
+  if (page.error !== null) return { kind: 'end', ending: endingForEngineError(page.error) };
   if (page.rows.length > 0 && page.updateType === null) return { kind: 'hold' };
   if (page.nextPath !== null) return { kind: 'fetch-next' };
   return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };
 }
 
 /**
- * The changes of the execution by a page. A page that ends the query keeps the paths, so that it can be fetched again if the end could not
- * be stored.
+ * The changes that a page makes to the state of an execution. A page that ends the query leaves the paths unchanged, so that
+ * this page can be fetched again if the end could not be stored.
  * @param path the page's path; null: the page is the answer to the POST
  * @throws EngineFault for rows without columns.
  */
-export function changesBy(
+export function changesOfPage(
   verdict: PageVerdict,
   page: StatementPage,
   path: string | null,
-  former: ExecutionState,
+  formerState: ExecutionState,
   now: Date,
 ): Partial<ExecutionState> {
-  const columns = former.columns ?? page.columns;
+  const columns = formerState.columns ?? page.columns;
   const state = page.rows.length > 0 ? 'running' : publicState(page.engineState);
-  const startedAt = former.startedAt ?? (state === 'running' ? now : null);
+  const startedAt = formerState.startedAt ?? (state === 'running' ? now : null);
   const { nextPath, progressPercent, queryId: engineQueryId } = page;
-  const known = { columns, state, startedAt, progressPercent, engineQueryId } as const;
-  if (verdict.kind === 'end') return known;
-  if (verdict.kind === 'fetch-next') return { ...known, nextPath, pagePath: null, waitingSince: null };
+  const changes = { columns, state, startedAt, progressPercent, engineQueryId } as const;
+  if (verdict.kind === 'end') return changes;
+  if (verdict.kind === 'fetch-next') return { ...changes, nextPath, waitingPagePath: null, waitingSince: null };
   if (columns === null) throw new EngineFault('protocol', 'rows without columns');
-  return { ...known, nextPath, pagePath: path, pageStart: former.rowsReturned, waitingSince: now };
+  return { ...changes, nextPath, waitingPagePath: path, waitingPageStart: formerState.rowsReturned, waitingSince: now };
 }
 
-const WAITING: ReadonlySet<string> = new Set(['QUEUED', 'WAITING_FOR_RESOURCES', 'DISPATCHING']);
+const QUEUED_ENGINE_STATES: ReadonlySet<string> = new Set(['QUEUED', 'WAITING_FOR_RESOURCES', 'DISPATCHING']);
 
-/** The API's state for the engine's, while the statement runs. */
+/** The API's state of a running statement, from the engine's state. */
 export function publicState(engineState: string): Extract<QueryState, 'queued' | 'running'> {
-  return WAITING.has(engineState) ? 'queued' : 'running';
+  return QUEUED_ENGINE_STATES.has(engineState) ? 'queued' : 'running';
 }
 
 /** Times in milliseconds. */
 export const EXECUTION_TIMEOUTS = {
-  /** How long a request for rows waits. */
-  read: 10_000,
+  /** How long a request for rows waits for a page. */
+  rowsRequest: 10_000,
   /** How long rows can stay unread before the query ends. */
-  abandoned: 300_000,
+  unreadRows: 300_000,
   /** How long a fully read page can be read again on any replica, before the next one is fetched. */
   newestPage: 5_000,
-  /** The time between two keep-alive requests. The engine cancels after 5 minutes without one (`query.client.timeout`). */
+  /** The time between two keep-alive requests. The engine cancels a query after 5 minutes without a request (`query.client.timeout`). */
   keepAlive: 60_000,
 } as const;
 
 /**
- * What a tick does with a query. `expire`: QUERY_MAX_SECONDS have passed since the POST. `abandon`: no reader came for too long (a request
- * that repeats the newest page does not count). `resume`: no page waits. `fetch-next`: the waiting page was read to its end. `wait`:
- * otherwise.
+ * The action that is due for a query. `expire`: end it, because QUERY_MAX_SECONDS have passed since the POST. `abandon`: end it, because no
+ * reader has asked for new rows for too long. `resume`: fetch pages, because none waits for a reader. `fetch-next`: fetch the next page,
+ * because the waiting page was read some seconds ago. `wait`: do nothing.
  */
 export type Action = 'expire' | 'abandon' | 'resume' | 'fetch-next' | 'wait';
 
-interface Timing extends Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'pageStart' | 'rowsReturned'> {
+interface Timing extends Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'waitingPageStart' | 'rowsReturned'> {
   /** Whether a request waits for rows that were not handed out before. */
-  isAwaited: boolean;
+  isReaderWaiting: boolean;
 }
 
 export function nextAction(timing: Timing, now: Date): Action {
-  const { deadlineAt, waitingSince, pageStart, rowsReturned, isAwaited } = timing;
+  const { deadlineAt, waitingSince, waitingPageStart, rowsReturned, isReaderWaiting } = timing;
   if (now >= deadlineAt) return 'expire';
   if (waitingSince === null) return 'resume';
-  if (isAwaited) return 'wait';
-  const waiting = now.getTime() - waitingSince.getTime();
-  if (waiting >= EXECUTION_TIMEOUTS.abandoned) return 'abandon';
-  return waiting >= EXECUTION_TIMEOUTS.newestPage && rowsReturned > pageStart ? 'fetch-next' : 'wait';
+  if (isReaderWaiting) return 'wait';
+  const waitedMilliseconds = now.getTime() - waitingSince.getTime();
+  if (waitedMilliseconds >= EXECUTION_TIMEOUTS.unreadRows) return 'abandon';
+  return waitedMilliseconds >= EXECUTION_TIMEOUTS.newestPage && rowsReturned > waitingPageStart ? 'fetch-next' : 'wait';
 }

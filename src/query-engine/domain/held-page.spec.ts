@@ -68,7 +68,7 @@ describe('HeldPage', () => {
   it('is counted until its last holder has released it', () => {
     const budget = new ByteBudget(600, 50);
     const page = new HeldPage(0, rowsOf(2), reserved(budget, 'ana', 60), budget);
-    const [one, other] = [0, 1].map(() => page.read({ from: 0, to: 2, next: 2 }, [], () => undefined));
+    const [one, other] = [0, 1].map(() => page.rowsForReader({ startRow: 0, endRow: 2, next: 2 }, [], () => undefined));
     expect(one?.claim(10)).toBe('granted');
     expect(budget.bytes).toBe(70);
     one?.release();
@@ -97,14 +97,14 @@ describe('judgePlace', () => {
 
 describe('an answer out of a page', () => {
   it.each([
-    [100, 4, 0, { to: 104, reached: 'limit' }],
-    [104, 6, 0, { to: 110, reached: 'end-of-page' }],
-    [104, Infinity, 0, { to: 110, reached: 'end-of-page' }],
-    [104, 6, 107, { to: 107, reached: 'max-rows' }],
-    [100, 4, 107, { to: 104, reached: 'limit' }],
-    [104, 6, 110, { to: 110, reached: 'max-rows' }],
+    [100, 4, 0, { toRow: 104, reason: 'limit' }],
+    [104, 6, 0, { toRow: 110, reason: 'end-of-page' }],
+    [104, Infinity, 0, { toRow: 110, reason: 'end-of-page' }],
+    [104, 6, 107, { toRow: 107, reason: 'max-rows' }],
+    [100, 4, 107, { toRow: 104, reason: 'limit' }],
+    [104, 6, 110, { toRow: 110, reason: 'max-rows' }],
   ])('from %i at most %i, of %i in all', (from, limit, maxRows, cut) => {
-    expect(pageOf(100, 10).endOf(from, limit, maxRows)).toEqual(cut);
+    expect(pageOf(100, 10).endFrom(from, limit, maxRows)).toEqual(cut);
   });
 
   it('hands every row out once, whatever the limits and pages are', () => {
@@ -119,9 +119,9 @@ describe('an answer out of a page', () => {
           for (const length of pages) {
             let to = start;
             while (to < start + length && !(maxRows > 0 && rows.length === maxRows)) {
-              const cut = pageOf(start, length).endOf(to, limit, maxRows);
-              for (let row = to; row < cut.to; row += 1) rows.push(row);
-              to = cut.to;
+              const cut = pageOf(start, length).endFrom(to, limit, maxRows);
+              for (let row = to; row < cut.toRow; row += 1) rows.push(row);
+              to = cut.toRow;
             }
             start += length;
           }

@@ -3,67 +3,65 @@ import type { ApiValue } from './engine-value.js';
 import type { PageRows } from './page-rows.js';
 import type { Ending, QueryError } from './query.js';
 import { ProtocolBreach } from './reading.js';
-import { ROW_TEXT, RowEncoder } from './row-encoder.js';
+import { ROW_TO_TEXT, RowEncoder } from './row-encoder.js';
 import type { RowLoop, RowsFormat } from './row-loop.js';
 
-/** The outcome of a claim. `share`: the owner's share is used up. `full`: the whole budget is used up. */
-export type Claim = 'granted' | 'share' | 'full';
+/** The outcome of a claim of bytes. `share`: the claim would exceed the owner's share. `full`: it would exceed the whole budget. */
+export type ClaimOutcome = 'granted' | 'share' | 'full';
 
-/** The number of owners whose shares fill the budget. */
-const OWNERS = 6;
+/** An owner's share is the whole budget divided by this number. */
+const SHARES_IN_BUDGET = 6;
 
-/** Byte budget of this replica for pages and answers, with a hard share for each user. Unread pages are never dropped for others. */
+/** Byte budget of this replica for pages and answers, with a hard share for each user. Unread pages are never dropped to make room. */
 export class ByteBudget {
-  private readonly share: number;
-  private readonly byOwner = new Map<string, number>();
-  private held = 0;
+  private readonly maxOwnerBytes: number;
+  private readonly bytesByOwner = new Map<string, number>();
+  private heldBytes = 0;
 
   /**
-   * @param most bytes for all owners together
-   * @param largestPage bytes that each share has at least
-   * @param reclaim called when an owner's share is used up, to release the owner's pages that have been read to their end
+   * @param maxBytes bytes for all owners together
+   * @param minOwnerBytes the smallest size of an owner's share, also if the budget is small
+   * @param releaseReadPages called when an owner's share is used up, to release the owner's pages that have been read to their end
    */
   constructor(
-    private readonly most: number,
-    largestPage: number,
-    private readonly reclaim: (owner: string) => void = () => undefined,
+    private readonly maxBytes: number,
+    minOwnerBytes: number,
+    private readonly releaseReadPages: (owner: string) => void = () => undefined,
   ) {
-    this.share = Math.max(largestPage, Math.floor(most / OWNERS));
+    this.maxOwnerBytes = Math.max(minOwnerBytes, Math.floor(maxBytes / SHARES_IN_BUDGET));
   }
 
-  /** Bytes that are held now. */
   get bytes(): number {
-    return this.held;
+    return this.heldBytes;
   }
 
-  /** An empty reservation. */
   reserve(owner: string): Reservation {
     return new Reservation(owner, this);
   }
 
-  /** Claims more bytes. Called by reservations. */
-  claim(owner: string, bytes: number): Claim {
-    if (this.bytesOf(owner) + bytes > this.share) this.reclaim(owner);
-    if (this.bytesOf(owner) + bytes > this.share) return 'share';
-    if (this.held + bytes > this.most) return 'full';
-    this.add(owner, bytes);
+  /** Claims more bytes for an owner. Only Reservation calls this method. */
+  claim(owner: string, bytes: number): ClaimOutcome {
+    if (this.bytesOf(owner) + bytes > this.maxOwnerBytes) this.releaseReadPages(owner);
+    if (this.bytesOf(owner) + bytes > this.maxOwnerBytes) return 'share';
+    if (this.heldBytes + bytes > this.maxBytes) return 'full';
+    this.addBytes(owner, bytes);
     return 'granted';
   }
 
-  /** Adds bytes, or gives them back if negative. Called by reservations. */
-  add(owner: string, bytes: number): void {
-    const mine = this.bytesOf(owner) + bytes;
-    this.held += bytes;
-    if (mine === 0) this.byOwner.delete(owner);
-    else this.byOwner.set(owner, mine);
+  /** Counts bytes as held by an owner; negative numbers release bytes. Only Reservation calls this method. */
+  addBytes(owner: string, bytes: number): void {
+    const ownerBytes = this.bytesOf(owner) + bytes;
+    this.heldBytes += bytes;
+    if (ownerBytes === 0) this.bytesByOwner.delete(owner);
+    else this.bytesByOwner.set(owner, ownerBytes);
   }
 
   private bytesOf(owner: string): number {
-    return this.byOwner.get(owner) ?? 0;
+    return this.bytesByOwner.get(owner) ?? 0;
   }
 }
 
-/** The bytes of one page or answer in the budget. */
+/** The bytes that one page or answer occupies in the budget. */
 export class Reservation {
   private bytes = 0;
 
@@ -72,145 +70,147 @@ export class Reservation {
     private readonly budget: ByteBudget,
   ) {}
 
-  /** Raises the reservation to a number of bytes, if it is lower. */
-  raiseTo(bytes: number): Claim {
+  /** Raises a smaller reservation to a total of `bytes`; leaves a larger one unchanged. */
+  raiseTo(bytes: number): ClaimOutcome {
     if (bytes <= this.bytes) return 'granted';
-    const claim = this.budget.claim(this.owner, bytes - this.bytes);
-    if (claim === 'granted') this.bytes = bytes;
-    return claim;
+    const outcome = this.budget.claim(this.owner, bytes - this.bytes);
+    if (outcome === 'granted') this.bytes = bytes;
+    return outcome;
   }
 
   release(): void {
-    this.budget.add(this.owner, -this.bytes);
+    this.budget.addBytes(this.owner, -this.bytes);
     this.bytes = 0;
   }
 }
 
-/** Rows for one reader, who must release them after sending them or giving up. */
+/** Rows for one reader. They must be released after they are sent, or when the reader gives up. */
 export interface RowsPage {
   columns: readonly Column[];
   length: number;
   /** The rows as bytes of an answer, a piece at a time. @throws ProtocolBreach for a value that its column's type cannot have. */
   pieces(format: RowsFormat, loop: RowLoop): Iterable<Buffer>;
-  /** The cursor of the next page; null: this was the last one. */
+  /** The cursor of the next page; null on the last page. */
   next: number | null;
-  /** Counts the bytes that the answer itself holds until it has been sent. */
-  claim(bytes: number): Claim;
+  /** Raises the answer's reserved memory to a total of `bytes`, until `release`. */
+  claim(bytes: number): ClaimOutcome;
   release(): void;
 }
 
-/** `gone`: the rows are older than the newest page. `unknown-place`: no answer named the cursor. `not-found`: no such query of this user. */
+/** Result of a request for rows. `gone`: the rows are older than the newest page. `unknown-place`: no answer contained the cursor. `not-found`: not a query of the user. */
 export type RowsResult =
   | { kind: 'page'; page: RowsPage }
   | { kind: 'ended'; error: QueryError; state: 'failed' | 'cancelled' }
   | { kind: 'gone' | 'unknown-place' | 'not-found' };
 
-/** A page with so few rows that their memory is not counted. */
+/** Makes a page of at most one row, without reserving memory for the page. */
 export function uncountedPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
-  const pieces = (format: RowsFormat): Buffer[] => rows.map((row) => Buffer.from(ROW_TEXT[format](row)));
+  const pieces = (format: RowsFormat): Buffer[] => rows.map((row) => Buffer.from(ROW_TO_TEXT[format](row)));
   return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
 }
 
-/** The rows of a query that has ended, beginning with row `from`. */
+/** The rows of a query that has ended, beginning with row `startRow`. */
 export function rowsOfEndedQuery(
   ending: Ending,
   { columns, rowsReturned }: { columns: readonly Column[] | null; rowsReturned: number },
-  from: number,
+  startRow: number,
 ): RowsResult {
   if (ending.state !== 'finished') return { kind: 'ended', state: ending.state, error: ending.error };
-  const hasCount = from === 0 && ending.updateCount !== null && columns?.length === 1;
-  if (!hasCount && from !== rowsReturned) return { kind: 'gone' };
-  return { kind: 'page', page: uncountedPage(columns ?? [], hasCount ? [[String(ending.updateCount)]] : [], null) };
+  const hasUpdateCount = startRow === 0 && ending.updateCount !== null && columns?.length === 1;
+  if (!hasUpdateCount && startRow !== rowsReturned) return { kind: 'gone' };
+  const rows = hasUpdateCount ? [[String(ending.updateCount)]] : [];
+  return { kind: 'page', page: uncountedPage(columns ?? [], rows, null) };
 }
 
-/**
- * The page that begins with a row. A reader may ask for the next page, or again for the newest one, whose answer may have been lost.
- * Older pages are `gone`: the engine has dropped them. `unknown-place`: no answer has named that row.
- */
+/** Decides which page begins with `row`. `newest`: the last page again. `gone`: an earlier page. `unknown-place`: a row not yet reached. */
 export function judgeFirstRow(
   row: number,
-  newestFrom: number,
+  newestPageStart: number,
   rowsReturned: number,
 ): 'next' | 'newest' | 'gone' | 'unknown-place' {
   if (row === rowsReturned) return 'next';
-  if (row === newestFrom) return 'newest';
+  if (row === newestPageStart) return 'newest';
   return row < rowsReturned ? 'gone' : 'unknown-place';
 }
 
-/** Rows from `from` up to but excluding `to`, with the cursor of the next page. */
+/** Rows from `startRow` up to but excluding `endRow`, with the cursor of the next page. */
 export interface RowRange {
-  from: number;
-  to: number;
+  startRow: number;
+  endRow: number;
   next: number | null;
 }
 
-/** A page of the engine in memory. Its bytes are counted until the execution and all of its readers have released it. */
+/** A page of the engine in memory. Its bytes count in the budget until the query's execution and all readers of the page have released it. */
 export class HeldPage {
-  private holders = 1;
+  private holderCount = 1;
 
-  /** @param start the number of the query's rows before this page */
+  /** @param startRow the number of the query's rows before this page */
   constructor(
-    readonly start: number,
+    readonly startRow: number,
     readonly rows: PageRows,
     private readonly reservation: Reservation,
     private readonly budget: ByteBudget,
   ) {}
 
   /** The number of the query's rows up to the end of this page. */
-  get end(): number {
-    return this.start + this.rows.length;
+  get endRow(): number {
+    return this.startRow + this.rows.length;
   }
 
-  /** Whether a reader has not yet released the page's rows. */
+  /** Whether the page has a reader. One holder is the query's execution. */
   get isBeingRead(): boolean {
-    return this.holders > 1;
+    return this.holderCount > 1;
   }
 
-  covers(row: number): boolean {
-    return row >= this.start && row < this.end;
+  coversRow(row: number): boolean {
+    return row >= this.startRow && row < this.endRow;
   }
 
-  /** Where an answer that begins at `from` ends, and why. @param maxRows the query's limit; 0: no limit */
-  endOf(from: number, limit: number, maxRows: number): { to: number; reached: 'limit' | 'end-of-page' | 'max-rows' } {
-    const to = Math.min(from + limit, this.end, maxRows === 0 ? Infinity : maxRows);
-    if (maxRows !== 0 && to >= maxRows) return { to, reached: 'max-rows' };
-    return { to, reached: to === this.end ? 'end-of-page' : 'limit' };
+  /** Where an answer that begins at row `firstRow` ends, and why. @param limit the request's limit @param maxRows the query's limit; 0: none */
+  endFrom(
+    firstRow: number,
+    limit: number,
+    maxRows: number,
+  ): { toRow: number; reason: 'limit' | 'end-of-page' | 'max-rows' } {
+    const toRow = Math.min(firstRow + limit, this.endRow, maxRows === 0 ? Infinity : maxRows);
+    if (maxRows !== 0 && toRow >= maxRows) return { toRow, reason: 'max-rows' };
+    return { toRow, reason: toRow === this.endRow ? 'end-of-page' : 'limit' };
   }
 
   /** Rows of the page for a reader. @param onBreach called before ProtocolBreach is thrown */
-  read({ from, to, next }: RowRange, columns: readonly Column[], onBreach: () => void): RowsPage {
-    this.holders += 1;
-    const answer = this.budget.reserve(this.reservation.owner);
+  rowsForReader({ startRow, endRow, next }: RowRange, columns: readonly Column[], onBreach: () => void): RowsPage {
+    this.holderCount += 1;
+    const answerReservation = this.budget.reserve(this.reservation.owner);
     let isReleased = false;
     return {
       columns,
-      length: to - from,
-      pieces: (format, loop) => this.pieces(from, to, new RowEncoder(columns, format, loop), onBreach),
+      length: endRow - startRow,
+      pieces: (format, loop) => this.pieces(startRow, endRow, new RowEncoder(columns, format, loop), onBreach),
       next,
-      claim: (bytes) => (isReleased ? 'granted' : answer.raiseTo(bytes)),
+      claim: (bytes) => (isReleased ? 'granted' : answerReservation.raiseTo(bytes)),
       release: () => {
         if (!isReleased) this.release();
         isReleased = true;
-        answer.release();
+        answerReservation.release();
       },
     };
   }
 
-  /** Called once by the execution. */
+  /** Ends the execution's use of the page. Must be called only once. */
   release(): void {
-    this.holders -= 1;
-    if (this.holders === 0) this.reservation.release();
+    this.holderCount -= 1;
+    if (this.holderCount === 0) this.reservation.release();
   }
 
   private *pieces(
-    from: number,
-    to: number,
+    fromRow: number,
+    toRow: number,
     encoder: RowEncoder,
     onBreach: () => void,
   ): Generator<Buffer, void, undefined> {
-    const { start, rows } = this;
+    const { startRow, rows } = this;
     try {
-      for (const piece of rows.pieces(from - start, to - start)) yield encoder.encode(piece);
+      for (const piece of rows.pieces(fromRow - startRow, toRow - startRow)) yield encoder.encode(piece);
     } catch (error) {
       if (error instanceof ProtocolBreach) onBreach();
       throw error;

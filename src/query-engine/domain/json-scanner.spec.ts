@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { readExactly } from './json-scanner.js';
+import { parseWithoutRounding } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
 
-const read = (text: string): unknown => readExactly(Buffer.from(text))[0];
+const read = (text: string): unknown => parseWithoutRounding(Buffer.from(text))[0];
 
-describe('readExactly', () => {
+describe('parseWithoutRounding', () => {
   it.each([
     ['[9223372036854775807]', ['9223372036854775807']],
     ['[-9223372036854775808]', ['-9223372036854775808']],

@@ -1,41 +1,34 @@
-import { JsonScanner, readExactly } from './json-scanner.js';
+import { JsonScanner, parseWithoutRounding } from './json-scanner.js';
 import type { RowLoop } from './row-loop.js';
 
-/** A piece ends with the row that reaches so many bytes, which take some milliseconds of work while nothing else runs. */
-const PIECE = 131_072;
+/** Rows are processed in pieces, so that other work is not blocked for long. A piece ends with the row that reaches this many bytes. */
+const PIECE_BYTES = 131_072;
 
-/** Whole rows with commas between them: the number of the first row, and the positions of their start and end. */
-interface Piece {
-  row: number;
+/** A piece, which is a sequence of whole rows with commas between them: the number of its first row, and its start and end position. */
+interface PieceBounds {
+  firstRow: number;
   start: number;
   end: number;
 }
 
 /**
- * The rows of one page as the received bytes, which are parsed piece by piece when they are read. So a held page takes no more memory than
- * was counted, and outside V8's heap, where small values would take twenty times as much.
+ * The rows of one page, kept as received bytes and parsed piece by piece when they are read. So a page in memory takes
+ * only its received bytes, outside V8's heap. Parsed small values would take twenty times as much.
  */
 export class PageRows {
   static readonly NONE = PageRows.scan(new JsonScanner(Buffer.from('[]')));
 
-  /** Also private at run time, because the engine's answer contains paths that are capabilities. */
+  /** Private at run time, not only in TypeScript, because the engine's answer contains secret paths. */
   readonly #body: Buffer;
 
   private constructor(
     body: Buffer,
-    /** The position after the list of rows. */
-    private readonly close: number,
-    private readonly parts: readonly Piece[],
+    private readonly pieceBounds: readonly PieceBounds[],
     readonly length: number,
-    /** Estimated heap bytes of the heaviest row once it is parsed. */
-    readonly heaviest: number,
+    /** Estimated heap bytes of the largest row once it is parsed. */
+    readonly maxRowHeapBytes: number,
   ) {
     this.#body = body;
-  }
-
-  /** Number of bytes from the start of the first row to the end of the list. */
-  get size(): number {
-    return this.close - (this.parts[0]?.start ?? this.close);
   }
 
   /**
@@ -44,63 +37,64 @@ export class PageRows {
    * @throws ProtocolBreach
    */
   static scan(scanner: JsonScanner, loop: RowLoop | null = null): PageRows {
-    const parts: Piece[] = [];
-    let part: Piece | null = null;
-    let [length, heaviest] = [0, 0];
+    const pieceBounds: PieceBounds[] = [];
+    let piece: PieceBounds | null = null;
+    let [length, maxRowHeapBytes] = [0, 0];
     scanner.expect('[');
-    for (let more = !scanner.skipIf(']'); more; more = !scanner.endsList()) {
-      const { start, count } = nextRows(scanner, loop, PIECE - (part === null ? 0 : part.end - part.start));
-      if (part === null) parts.push((part = { row: length, start, end: start }));
-      part.end = scanner.at;
-      if (part.end - part.start >= PIECE) part = null;
+    for (let hasMore = !scanner.skipIf(']'); hasMore; hasMore = !scanner.skipCommaOrListEnd()) {
+      const { start, count } = skipRows(scanner, loop, PIECE_BYTES - (piece === null ? 0 : piece.end - piece.start));
+      if (piece === null) pieceBounds.push((piece = { firstRow: length, start, end: start }));
+      piece.end = scanner.position;
+      if (piece.end - piece.start >= PIECE_BYTES) piece = null;
       length += count;
-      heaviest = Math.max(heaviest, scanner.weight);
+      maxRowHeapBytes = Math.max(maxRowHeapBytes, scanner.heapBytes);
     }
-    return new PageRows(scanner.bytes, scanner.at, parts, length, heaviest);
+    return new PageRows(scanner.bytes, pieceBounds, length, maxRowHeapBytes);
   }
 
   /** All rows parsed, a piece at a time, with long integers as text. @throws ProtocolBreach */
   *batches(): Generator<readonly unknown[], void, undefined> {
-    for (const { start, end } of this.parts) yield readExactly(this.#body.subarray(start, end));
+    for (const { start, end } of this.pieceBounds) yield parseWithoutRounding(this.#body.subarray(start, end));
   }
 
-  /** The bytes of rows from `from` up to but excluding `to`, with commas between rows, a piece at a time. @throws ProtocolBreach */
-  *pieces(from: number, to: number): Generator<Buffer, void, undefined> {
-    for (const [index, { row, start, end }] of this.parts.entries()) {
-      const next = this.parts[index + 1]?.row ?? this.length;
-      if (next <= from || row >= to) continue;
-      const first = from <= row ? start : this.beginningAfter(from - row, start);
-      yield this.#body.subarray(first, to >= next ? end : this.endAfter(to - Math.max(from, row), first));
+  /** The bytes of rows from `startRow` up to but excluding `endRow`, with commas between rows, a piece at a time. @throws ProtocolBreach */
+  *pieces(startRow: number, endRow: number): Generator<Buffer, void, undefined> {
+    for (const [index, { firstRow, start, end }] of this.pieceBounds.entries()) {
+      const nextFirstRow = this.pieceBounds[index + 1]?.firstRow ?? this.length;
+      if (nextFirstRow <= startRow || firstRow >= endRow) continue;
+      const startByte = startRow <= firstRow ? start : this.rowStartAfter(startRow - firstRow, start);
+      const endByte = endRow >= nextFirstRow ? end : this.rowEndAfter(endRow - Math.max(startRow, firstRow), startByte);
+      yield this.#body.subarray(startByte, endByte);
     }
   }
 
-  /** The position of the row that follows `count` rows from `place` on. */
-  private beginningAfter(count: number, place: number): number {
-    const scanner = new JsonScanner(this.#body, this.endAfter(count, place));
+  /** The position of the row that follows `count` rows from `position` on. */
+  private rowStartAfter(count: number, position: number): number {
+    const scanner = new JsonScanner(this.#body, this.rowEndAfter(count, position));
     scanner.expect(',');
-    return scanner.at;
+    return scanner.position;
   }
 
-  /** The position after `count` rows from `place` on. */
-  private endAfter(count: number, place: number): number {
-    const scanner = new JsonScanner(this.#body, place);
+  /** The position after `count` rows from `position` on. */
+  private rowEndAfter(count: number, position: number): number {
+    const scanner = new JsonScanner(this.#body, position);
     for (let row = 0; row < count; row += 1) {
       if (row > 0) scanner.expect(',');
       scanner.skipValue();
     }
-    return scanner.at;
+    return scanner.position;
   }
 }
 
-/** Steps over the rows that the loop finds within `most` bytes, or over one row. Leaves the weight of the heaviest in the scanner. */
-function nextRows(scanner: JsonScanner, loop: RowLoop | null, most: number): { start: number; count: number } {
-  if (loop !== null && scanner.isAt('[')) {
-    const start = scanner.at;
-    const found = loop.findRows(scanner.bytes, start, most);
-    if (found.count > 0) {
-      scanner.at = found.end;
-      scanner.weight = found.heaviest;
-      return { start, count: found.count };
+/** Steps over the rows that the loop finds within `maxBytes` bytes, or else over one row. Sets `scanner.heapBytes` to the heap bytes of the largest row. */
+function skipRows(scanner: JsonScanner, loop: RowLoop | null, maxBytes: number): { start: number; count: number } {
+  if (loop !== null && scanner.isNext('[')) {
+    const start = scanner.position;
+    const foundRows = loop.findRows(scanner.bytes, start, maxBytes);
+    if (foundRows.count > 0) {
+      scanner.position = foundRows.end;
+      scanner.heapBytes = foundRows.maxRowHeapBytes;
+      return { start, count: foundRows.count };
     }
   }
   return { start: scanner.skipValue(), count: 1 };

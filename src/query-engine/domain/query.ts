@@ -7,11 +7,11 @@ import type { Column } from './engine-type.js';
 export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancelled';
 
 /**
- * Why a query failed or was cancelled, besides an error of the engine (`query_failed`). `query_abandoned`: its rows were not
- * fetched. `query_lost`: its replica has died, or the engine has forgotten it. `page_too_large`: beyond
- * QUERY_MAX_PAGE_BYTES, or too many columns. `too_many_unread_rows`: beyond a user's share of QUERY_MAX_HELD_BYTES.
+ * Messages of failed or cancelled queries by the service's own error code. Errors of the engine (`query_failed`) have the engine's
+ * message. `query_lost`: the query's replica has died, or the engine no longer knows the query. `page_too_large`: a page has more than
+ * QUERY_MAX_PAGE_BYTES, or too many columns. `too_many_unread_rows`: the user's unread pages exceed a user's share of QUERY_MAX_HELD_BYTES.
  */
-const MESSAGES = {
+const ERROR_MESSAGES = {
   query_cancelled: 'The query was cancelled.',
   query_timeout: 'The query exceeded its time limit.',
   query_abandoned: 'The rows were not fetched, so the query was cancelled.',
@@ -24,13 +24,12 @@ const MESSAGES = {
   engine_protocol_error: 'The query engine answered something that is not its protocol.',
 };
 
-type OwnErrorCode = keyof typeof MESSAGES;
-type QueryErrorCode = 'query_failed' | OwnErrorCode;
+type OwnErrorCode = keyof typeof ERROR_MESSAGES;
 
-export const QUERY_ERROR_CODES: readonly string[] = ['query_failed', ...Object.keys(MESSAGES)];
+export const QUERY_ERROR_CODES: readonly string[] = ['query_failed', ...Object.keys(ERROR_MESSAGES)];
 
 export interface QueryError {
-  code: QueryErrorCode;
+  code: 'query_failed' | OwnErrorCode;
   /** Text for users. */
   message: string;
   engineErrorName: string | null;
@@ -57,7 +56,7 @@ export interface Query {
   rowsReturned: number;
   /** Whether QUERY_MAX_ROWS was reached. */
   truncated: boolean;
-  /** Null until the engine has described the columns. */
+  /** The columns of the result; null until the engine has described them. */
   columns: readonly Column[] | null;
   /** Number of rows that the statement changed; null for a statement that only reads. */
   updateCount: bigint | null;
@@ -65,26 +64,26 @@ export interface Query {
   error: QueryError | null;
 }
 
-/** How a query ends. The first of several endings counts. */
+/** How a query ends. If two are reported, for example a cancellation and a timeout, the first one counts. */
 export type Ending =
   | { state: 'finished'; truncated: boolean; updateCount: bigint | null }
   | { state: 'failed' | 'cancelled'; error: QueryError };
 
-const CANCELLED: ReadonlySet<OwnErrorCode> = new Set<OwnErrorCode>([
+const CANCELLING_CODES: ReadonlySet<OwnErrorCode> = new Set<OwnErrorCode>([
   'query_cancelled',
   'query_abandoned',
   'account_deactivated',
 ]);
 
-export function errorOfCode(code: OwnErrorCode): QueryError {
-  return { code, message: MESSAGES[code], engineErrorName: null, line: null, column: null };
+export function errorWithCode(code: OwnErrorCode): QueryError {
+  return { code, message: ERROR_MESSAGES[code], engineErrorName: null, line: null, column: null };
 }
 
-export function endingByCode(code: OwnErrorCode): Ending {
-  return { state: CANCELLED.has(code) ? 'cancelled' : 'failed', error: errorOfCode(code) };
+export function endingWithCode(code: OwnErrorCode): Ending {
+  return { state: CANCELLING_CODES.has(code) ? 'cancelled' : 'failed', error: errorWithCode(code) };
 }
 
-const FAULTS: Record<EngineFaultKind, OwnErrorCode> = {
+const CODE_BY_FAULT: Record<EngineFaultKind, OwnErrorCode> = {
   unavailable: 'engine_unavailable',
   refused: 'engine_unavailable',
   forbidden: 'engine_forbidden',
@@ -95,20 +94,20 @@ const FAULTS: Record<EngineFaultKind, OwnErrorCode> = {
   share: 'too_many_unread_rows',
 };
 
-/** The ending of a query of which the engine gave no page. */
-export function endingByFault(kind: EngineFaultKind): Ending {
-  return endingByCode(FAULTS[kind]);
+/** The ending of a query for which the engine gave no page. */
+export function endingForFault(kind: EngineFaultKind): Ending {
+  return endingWithCode(CODE_BY_FAULT[kind]);
 }
 
-/** The ending by an error of the engine. readEngineError has removed its private parts. */
-export function endingByEngineError({ name, message, line, column }: EngineError): Ending {
+/** The ending of a query that failed with an error of the engine. readEngineError has removed the error's private parts. */
+export function endingForEngineError({ name, message, line, column }: EngineError): Ending {
   return { state: 'failed', error: { code: 'query_failed', message, engineErrorName: name, line, column } };
 }
 
-/** Seconds, for `Retry-After`. */
+/** Seconds, for the header `Retry-After`. */
 export const RETRY_AFTER = 5;
 
-/** @param limit the most running queries of one user */
+/** @param limit the maximum number of running queries of one user */
 export function tooManyQueries(limit: number): Refused {
   return new Refused('too_many_queries', { quota: { name: 'running-queries', limit }, retryAfter: RETRY_AFTER });
 }
@@ -119,14 +118,14 @@ export interface QueryCursor {
   id: string;
 }
 
-export function keyOfQuery({ createdAt, id }: QueryCursor): string[] {
+export function queryKey({ createdAt, id }: QueryCursor): string[] {
   return [createdAt.toISOString(), id];
 }
 
-/** The cursor in a text; null: the text is no cursor of this list. */
+/** Reads a cursor from its text; null: the text is no cursor of this list. */
 export function readQueryCursor(text: string): QueryCursor | null {
-  const [at = '', id = '', ...rest] = namesOfCursor(text) ?? [];
-  const createdAt = new Date(at);
-  const isTime = !Number.isNaN(createdAt.getTime()) && createdAt.toISOString() === at;
+  const [time = '', id = '', ...rest] = namesOfCursor(text) ?? [];
+  const createdAt = new Date(time);
+  const isTime = !Number.isNaN(createdAt.getTime()) && createdAt.toISOString() === time;
   return isTime && isUuid(id) && rest.length === 0 ? { createdAt, id } : null;
 }

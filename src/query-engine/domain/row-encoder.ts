@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { csvField, csvLine } from '../../kernel/csv.js';
 import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
-import { JsonScanner, readExactly } from './json-scanner.js';
+import { JsonScanner, parseWithoutRounding } from './json-scanner.js';
 import { ProtocolBreach } from './reading.js';
-import { COPIED, type PassEnd, type RowLoop, type RowsFormat } from './row-loop.js';
+import { COPY_KINDS, type PassOutcome, type RowLoop, type RowsFormat } from './row-loop.js';
 
-const MEDIA_TYPES: Readonly<Record<string, RowsFormat>> = {
+const FORMAT_BY_MEDIA_TYPE: Readonly<Record<string, RowsFormat>> = {
   'application/json': 'json',
   'application/*': 'json',
   '*/*': 'json',
@@ -15,24 +15,24 @@ const MEDIA_TYPES: Readonly<Record<string, RowsFormat>> = {
   'text/*': 'csv',
 };
 
-/** The format that an Accept header prefers (RFC 9110 section 12.5.1); JSON if it accepts none of them. */
-export function chooseFormat(accept: string | undefined): RowsFormat {
-  const wishes = (accept ?? '').split(',').map((wish, position) => {
-    const [type, ...parameters] = wish.split(';').map((part) => part.trim().toLowerCase());
-    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    return { format: MEDIA_TYPES[type ?? ''], quality: q === undefined ? 1 : Number(q), position };
+/** The format that an Accept header prefers (RFC 9110 section 12.5.1); JSON if the header names no known format. */
+export function chooseFormat(acceptHeader: string | undefined): RowsFormat {
+  const preferences = (acceptHeader ?? '').split(',').map((preference, position) => {
+    const [type, ...parameters] = preference.split(';').map((part) => part.trim().toLowerCase());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return { format: FORMAT_BY_MEDIA_TYPE[type ?? ''], quality: quality === undefined ? 1 : Number(quality), position };
   });
-  const possible = wishes.filter(({ format, quality }) => format !== undefined && quality > 0);
-  possible.sort((a, b) => b.quality - a.quality || a.position - b.position);
-  return possible[0]?.format ?? 'json';
+  const acceptedFormats = preferences.filter(({ format, quality }) => format !== undefined && quality > 0);
+  acceptedFormats.sort((a, b) => b.quality - a.quality || a.position - b.position);
+  return acceptedFormats[0]?.format ?? 'json';
 }
 
 export function publicColumns(columns: readonly Column[]): { name: string; type: string }[] {
   return columns.map(({ name, type }) => ({ name, type }));
 }
 
-/** Writes a row as a line or, in JSON, with a comma before it. */
-export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
+/** Functions that write a row: as a line or, in JSON, with a comma before the row. */
+export const ROW_TO_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
   json: (row) => `,${JSON.stringify(row)}`,
   ndjson: (row) => `${JSON.stringify(row)}\n`,
   csv: csvLine,
@@ -44,72 +44,68 @@ export const ROW_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) =>
  * were parsed and written.
  */
 export class RowEncoder {
-  private readonly kinds: Uint8Array;
+  private readonly copyKinds: Uint8Array;
   private readonly converters: readonly ((value: unknown) => ApiValue)[];
-  private readonly convert: (value: unknown) => ApiValue;
+  private readonly convertRow: (value: unknown) => ApiValue;
 
   constructor(
     columns: readonly Column[],
     private readonly format: RowsFormat,
     private readonly loop: RowLoop,
   ) {
-    this.kinds = Uint8Array.from(columns, ({ shape }) => COPIED[COPIED_AS[shape.kind]]);
-    this.converters = columns.map(({ shape }) => apiConverter(shape));
-    this.convert = apiConverter({ kind: 'row', fields: columns.map(({ name, shape }) => ({ name, type: shape })) });
+    this.copyKinds = Uint8Array.from(columns, ({ parsedType }) => COPY_KINDS[COPY_KIND_BY_TYPE[parsedType.kind]]);
+    const fields = columns.map(({ name, parsedType: type }) => ({ name, type }));
+    this.converters = fields.map(({ type }) => apiConverter(type));
+    this.convertRow = apiConverter({ kind: 'row', fields });
   }
 
   /**
-   * @param rows at least one row, with commas between rows, as PageRows finds them
+   * @param jsonRows at least one row, with commas between rows, as `PageRows.pieces` yields them
    * @returns lines or, in JSON, each row with a comma before it
    * @throws ProtocolBreach for bytes that are no JSON, and for a value that its column's type cannot have
    */
-  encode(rows: Buffer): Buffer {
-    const source = isUtf8(rows) ? rows : Buffer.from(rows.toString());
+  encode(jsonRows: Buffer): Buffer {
+    const source = isUtf8(jsonRows) ? jsonRows : Buffer.from(jsonRows.toString());
     return this.copyRows(source) ?? this.parseRows(source);
   }
 
   private copyRows(source: Buffer): Buffer | null {
     const { loop } = this;
-    let end = loop.begin(source, this.kinds, this.format);
-    while (end === 'value') {
-      const scanner = new JsonScanner(source, loop.place);
+    let outcome = loop.begin(source, this.copyKinds, this.format);
+    while (outcome === 'value') {
+      const scanner = new JsonScanner(source, loop.stopPosition);
       const start = scanner.skipValue();
-      if (start > loop.place) throw breachOf('no-json'); // the scanner skipped a character that is no blank in JSON
-      const value = this.converters[loop.column]?.(readExactly(source.subarray(start, scanner.at))[0]);
-      end = loop.resume(scanner.at - start, this.format === 'csv' ? csvField(value) : JSON.stringify(value));
+      if (start > loop.stopPosition) throw breachFor('no-json'); // the scanner skipped a character that is no blank in JSON
+      const [parsedValue] = parseWithoutRounding(source.subarray(start, scanner.position));
+      const value = this.converters[loop.stopColumn]?.(parsedValue);
+      outcome = loop.resume(scanner.position - start, this.format === 'csv' ? csvField(value) : JSON.stringify(value));
     }
-    if (end === null) return null;
-    if (end !== 'written') throw breachOf(end);
-    return loop.output();
+    if (outcome === null) return null;
+    if (outcome !== 'written') throw breachFor(outcome);
+    return loop.copyOutput();
   }
 
-  /** Parses and writes rows that do not fit the loop's memory. */
   private parseRows(source: Buffer): Buffer {
-    return Buffer.from(
-      readExactly(source)
-        .map((row) => ROW_TEXT[this.format](this.convertRow(row)))
-        .join(''),
-    );
-  }
-
-  private convertRow(row: unknown): readonly ApiValue[] {
-    if (!Array.isArray(row)) throw breachOf('no-list');
-    return this.convert(row) as readonly ApiValue[];
+    const rows = parseWithoutRounding(source).map((row) => {
+      if (!Array.isArray(row)) throw breachFor('no-list');
+      return ROW_TO_TEXT[this.format](this.convertRow(row) as readonly ApiValue[]);
+    });
+    return Buffer.from(rows.join(''));
   }
 }
 
-const COPIED_AS: Readonly<Record<EngineType['kind'], keyof typeof COPIED>> = {
+const COPY_KIND_BY_TYPE: Readonly<Record<EngineType['kind'], keyof typeof COPY_KINDS>> = {
   ...{ bigint: 'digits', decimal: 'digits', float: 'float' },
   ...{ boolean: 'plain', integer: 'plain', varbinary: 'plain', text: 'plain' },
   ...{ array: 'other', row: 'other', map: 'other', opaque: 'other' },
 };
 
-const BREACHES = {
+const BREACH_MESSAGES = {
   'no-json': 'the answer is not JSON',
   'other-count': 'a row with another number of values than there are columns',
   'no-list': 'a row that is not a list',
-} as const satisfies Partial<Record<PassEnd, string>>;
+} as const satisfies Partial<Record<PassOutcome, string>>;
 
-function breachOf(end: keyof typeof BREACHES): ProtocolBreach {
-  return new ProtocolBreach(BREACHES[end]);
+function breachFor(outcome: keyof typeof BREACH_MESSAGES): ProtocolBreach {
+  return new ProtocolBreach(BREACH_MESSAGES[outcome]);
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { freshness, judgeProvider, pauseAfterFailure, readTokenAnswer } from './service-token.js';
+import { freshnessOf, failureOfStatus, pauseAfterFailure, readTokenAnswer } from './service-token.js';
 
 const ASKED = 1_000_000;
 
@@ -42,7 +42,7 @@ describe('the life of a service-account token', () => {
       fc.property(fc.double({ min: 0.001, max: 1e9, noNaN: true }), fc.nat(2e9), (expiresIn, later) => {
         const read = tokenOf(expiresIn);
         if (read.kind !== 'token') throw new Error('no token');
-        const state = freshness(read.token, ASKED + later);
+        const state = freshnessOf(read.token, ASKED + later);
 
         expect(read.token.renewAt).toBeLessThan(read.token.expiresAt);
         expect(state === 'expired').toBe(ASKED + later >= read.token.expiresAt);
@@ -51,7 +51,7 @@ describe('the life of a service-account token', () => {
   });
 
   it('is expired while there is none', () => {
-    expect(freshness(null, ASKED)).toBe('expired');
+    expect(freshnessOf(null, ASKED)).toBe('expired');
   });
 });
 
@@ -65,7 +65,7 @@ describe('after a failure', () => {
     [503, 'unavailable'],
     [302, 'unavailable'],
   ])('status %s is %s', (status, kind) => {
-    expect(judgeProvider(status)).toBe(kind);
+    expect(failureOfStatus(status)).toBe(kind);
   });
 
   it('the provider is left alone for longer and longer, within bounds, and as long as it wishes', () => {

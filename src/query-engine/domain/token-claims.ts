@@ -1,6 +1,5 @@
-import { jsonOrNull } from '../../kernel/json-reader.js';
+import { isObject, jsonOrNull } from '../../kernel/json-reader.js';
 import type { LogMarker } from '../../kernel/log-marker.js';
-import { isObject } from './reading.js';
 
 /** The unverified claims of a service-account token, used only to check the settings at the start and to log problems. */
 export interface TokenClaims {
@@ -13,10 +12,10 @@ export interface TokenClaims {
   origins: readonly string[];
 }
 
-/** Claims with the client's id: OpenID Connect's, RFC 9068's, Okta's, and that of Entra's first version. */
+/** Names of the claim with the client's id: in OpenID Connect, in RFC 9068, at Okta, and in version 1 of Entra's tokens. */
 const CLIENT_CLAIMS = ['azp', 'client_id', 'cid', 'appid'] as const;
 
-/** The claims of a token; null: it is no JSON Web Token. */
+/** The claims of a token; null: the token is no JSON Web Token. */
 export function readClaims(token: string): TokenClaims | null {
   const parts = token.split('.').slice(0, 2);
   const [header, claims] = parts.map((part) => jsonOrNull(Buffer.from(part, 'base64url').toString('utf8')));
@@ -56,17 +55,17 @@ export interface TokenProblem {
 }
 
 /**
- * Problems of the client or the settings that a token reveals. A missing claim is no problem, because providers differ, except for a
- * configured audience.
+ * Problems of the OAuth client or the settings that a token reveals. A missing claim is usually no problem, because
+ * providers differ.
  */
 export function tokenProblems(claims: TokenClaims, expected: ExpectedClaims): TokenProblem[] {
   const problems: TokenProblem[] = [];
-  const compare = (message: LogMarker, wanted: string, seen: string | null): void => {
-    if (seen !== null && seen !== wanted) problems.push({ message, expected: wanted, seen });
+  const compareClaim = (message: LogMarker, expectedValue: string, seen: string | null): void => {
+    if (seen !== null && seen !== expectedValue) problems.push({ message, expected: expectedValue, seen });
   };
-  compare('service-account token is not signed with RS256', 'RS256', claims.algorithm);
-  compare('service-account token has another issuer', expected.issuer, claims.issuer?.replace(/\/$/, '') ?? null);
-  compare('service-account token is of another client', expected.client, claims.client);
+  compareClaim('service-account token is not signed with RS256', 'RS256', claims.algorithm);
+  compareClaim('service-account token has another issuer', expected.issuer, claims.issuer?.replace(/\/$/, '') ?? null);
+  compareClaim('service-account token is of another client', expected.client, claims.client);
   const { principal, audience } = expected;
   if (claims.principal !== null && claims.principal !== principal) {
     const reason = 'preferred_username of the service-account token is not SERVICE_QUERY_USER';

@@ -1,14 +1,13 @@
 import type { Clock, Timers } from '../../kernel/clock.js';
-import { jsonOrNull } from '../../kernel/json-reader.js';
+import { isObject, jsonOrNull } from '../../kernel/json-reader.js';
 import type { Random } from '../../kernel/ids.js';
 import { Opaque, type Secret } from '../../kernel/secret.js';
 import { singleFlight, unlessAborted } from '../../kernel/promises.js';
 import { AxiosExchange, readRetryAfter } from '../../platform/http/axios-exchange.js';
 import type { Log } from '../../platform/log/log.js';
-import { isObject } from '../domain/reading.js';
 import {
-  freshness,
-  judgeProvider,
+  freshnessOf,
+  failureOfStatus,
   pauseAfterFailure,
   readTokenAnswer,
   type ServiceToken,
@@ -20,7 +19,7 @@ import {
 
 export interface OAuthClient {
   tokenUrl: string;
-  /** The provider's certificate authorities in PEM, read again when they change; null: the platform's own. */
+  /** Path of a PEM file with the provider's certificate authorities, read again when it changes; null: the platform's authorities. */
   caFile: string | null;
   clientId: string;
   clientSecret: Secret;
@@ -28,30 +27,30 @@ export interface OAuthClient {
   scope: string | null;
 }
 
-interface Failure {
+interface ProviderFailure {
   kind: TokenFailure;
   reason: string;
   retryAfter: number | null;
 }
 
-/** Milliseconds for one request to the provider, because people's queries wait for it. */
-const DEADLINE = 5_000;
-const LARGEST_ANSWER = 256 * 1024;
+/** Milliseconds for one request to the provider. Short, because people's queries wait for the token. */
+const REQUEST_TIMEOUT = 5_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
 /** The least time in milliseconds between two background checks of the token. */
-const SHORTEST_REST = 1_000;
+const MIN_PAUSE = 1_000;
 
 /**
- * Tokens by the client-credentials grant. All callers share one acquisition; the token is renewed in the background while the valid one
- * is handed out; it is kept in memory only.
+ * Gets tokens by OAuth's client-credentials grant. All callers share one request for a token. A token is renewed in the background
+ * while it is still valid and handed out. Tokens are kept in memory only.
  */
 @Opaque
 export class OAuthServiceTokenSource extends ServiceTokenSource {
   private readonly exchange: AxiosExchange;
   private token: ServiceToken | null = null;
-  private readonly fetchOnce = singleFlight(() => this.fetch());
-  private failures = 0;
-  private notBefore = 0;
-  private oddity: string | null = null;
+  private readonly fetchTokenOnce = singleFlight(() => this.fetchToken());
+  private failureCount = 0;
+  private nextAttemptAt = 0;
+  private lastTokenRemark: string | null = null;
 
   constructor(
     private readonly client: OAuthClient,
@@ -62,16 +61,16 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     private readonly observer: TokenObserver,
   ) {
     super();
-    this.exchange = new AxiosExchange(LARGEST_ANSWER, { caFile: client.caFile });
+    this.exchange = new AxiosExchange(MAX_ANSWER_BYTES, { caFile: client.caFile });
   }
 
-  override async validToken(refused: string | null = null, signal?: AbortSignal): Promise<string> {
+  override async validToken(refusedToken: string | null = null, signal?: AbortSignal): Promise<string> {
     const { token } = this;
-    const state = freshness(token, this.timers.now());
-    if (token === null || state === 'expired' || token.value === refused)
-      return (await unlessAborted(this.acquire(), signal)).value;
-    // A failed renewal is logged where it fails; the present token is still valid.
-    if (state === 'renew') this.acquire().catch(() => undefined);
+    const freshness = freshnessOf(token, this.timers.now());
+    if (token === null || freshness === 'expired' || token.value === refusedToken)
+      return (await unlessAborted(this.acquireToken(), signal)).value;
+    // `acquireToken` has logged the failure of the renewal. The present token is still valid.
+    if (freshness === 'renew') this.acquireToken().catch(() => undefined);
     return token.value;
   }
 
@@ -80,13 +79,13 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
   }
 
   override isValid(): boolean {
-    return freshness(this.token, this.timers.now()) !== 'expired';
+    return freshnessOf(this.token, this.timers.now()) !== 'expired';
   }
 
   override async keepFresh(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const isFresh = freshness(this.token, this.timers.now()) === 'fresh';
-      if (!isFresh) await unlessAborted(this.acquire(), signal).catch(() => undefined);
+      const isFresh = freshnessOf(this.token, this.timers.now()) === 'fresh';
+      if (!isFresh) await unlessAborted(this.acquireToken(), signal).catch(() => undefined);
       await this.timers.wait(this.pauseUntilRenewal(), signal).catch(() => undefined);
     }
   }
@@ -98,40 +97,40 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
   private pauseUntilRenewal(): number {
     const now = this.timers.now();
     const renewAt = this.token?.renewAt ?? 0;
-    return Math.max((renewAt > now ? renewAt : this.notBefore) - now, SHORTEST_REST);
+    return Math.max((renewAt > now ? renewAt : this.nextAttemptAt) - now, MIN_PAUSE);
   }
 
-  private acquire(): Promise<ServiceToken> {
-    if (this.timers.now() < this.notBefore) {
+  private acquireToken(): Promise<ServiceToken> {
+    if (this.timers.now() < this.nextAttemptAt) {
       return Promise.reject(new TokenUnavailable('the identity provider gave none a moment ago'));
     }
-    return this.fetchOnce();
+    return this.fetchTokenOnce();
   }
 
-  private async fetch(): Promise<ServiceToken> {
+  private async fetchToken(): Promise<ServiceToken> {
     const outcome = await this.askProvider();
     if ('reason' in outcome) {
-      this.failures += 1;
-      const pause = pauseAfterFailure(outcome.kind, this.failures, outcome.retryAfter, this.random.fraction());
-      this.notBefore = this.timers.now() + pause;
+      this.failureCount += 1;
+      const pause = pauseAfterFailure(outcome.kind, this.failureCount, outcome.retryAfter, this.random.fraction());
+      this.nextAttemptAt = this.timers.now() + pause;
       this.observer.onFailure(outcome.kind);
       // This wording is an outside requirement and must stay.
       this.log.error('service-account token is empty', { reason: outcome.reason, client_id: this.client.clientId });
       throw new TokenUnavailable(outcome.reason);
     }
-    this.failures = 0;
-    this.notBefore = 0;
+    this.failureCount = 0;
+    this.nextAttemptAt = 0;
     this.token = outcome;
     this.observer.onRenewal(this.clock.now().getTime() + outcome.expiresAt - this.timers.now());
-    if (outcome.oddity !== null && outcome.oddity !== this.oddity) {
-      this.log.warn('service-account token has no usable expires_in', { oddity: outcome.oddity });
+    if (outcome.remark !== null && outcome.remark !== this.lastTokenRemark) {
+      this.log.warn('service-account token has no usable expires_in', { remark: outcome.remark });
     }
-    this.oddity = outcome.oddity;
+    this.lastTokenRemark = outcome.remark;
     return outcome;
   }
 
-  private async askProvider(): Promise<ServiceToken | Failure> {
-    const askedAt = this.timers.now();
+  private async askProvider(): Promise<ServiceToken | ProviderFailure> {
+    const requestedAt = this.timers.now();
     let reply;
     try {
       reply = await this.exchange.send({
@@ -144,7 +143,7 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
           client_secret: this.client.clientSecret.reveal(),
           ...(this.client.scope !== null && { scope: this.client.scope }),
         }).toString(),
-        timeout: DEADLINE,
+        timeout: REQUEST_TIMEOUT,
       });
     } catch (error) {
       const cause = error instanceof Error ? error.message : 'unknown';
@@ -153,14 +152,14 @@ export class OAuthServiceTokenSource extends ServiceTokenSource {
     const answer = jsonOrNull(reply.body.toString());
     if (reply.status !== 200) {
       const retryAfter = readRetryAfter(reply.headers['retry-after'], this.clock.now());
-      return { kind: judgeProvider(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
+      return { kind: failureOfStatus(reply.status), reason: `status ${reply.status}${errorCode(answer)}`, retryAfter };
     }
-    const read = readTokenAnswer(answer, askedAt, this.timers.now());
-    return read.kind === 'token' ? read.token : { kind: 'invalid', reason: read.reason, retryAfter: null };
+    const result = readTokenAnswer(answer, requestedAt, this.timers.now());
+    return result.kind === 'token' ? result.token : { kind: 'invalid', reason: result.reason, retryAfter: null };
   }
 }
 
-/** An error code such as `unauthorized_client` (RFC 6749 section 5.2), never text that the provider wrote. */
+/** The error code of an answer, such as `unauthorized_client` (RFC 6749 section 5.2). Other text of the provider is never logged. */
 function errorCode(answer: unknown): string {
   const code = isObject(answer) ? answer['error'] : undefined;
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? `, ${code}` : '';

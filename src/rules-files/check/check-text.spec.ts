@@ -124,7 +124,7 @@ const PATTERNS = [
 function anySections(): fc.Arbitrary<object> {
   const rule = (section: keyof typeof ENGINE_FORMAT) => {
     const { fields }: SectionFormat = ENGINE_FORMAT[section];
-    const patterns = Object.entries(fields).filter(([key, { reads }]) => reads === 'pattern' || key === 'new_user');
+    const patterns = Object.entries(fields).filter(([key, { kind }]) => kind === 'pattern' || key === 'new_user');
     const record = Object.fromEntries(patterns.map(([key]) => [key, fc.constantFrom(...PATTERNS)]));
     return fc.record(record, { requiredKeys: [] }).map((found) => ({
       ...(Object.hasOwn(fields, 'new_user') && { new_user: 'ana' }),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { anyRules } from '../../../test/support/snapshots/any-rules.js';
 import { NO_RULES } from '../../trino-rules/document/rules-document.js';
 import { FirstMatch } from '../../trino-rules/engine/evaluator.js';
-import { deadRules } from './dead-rules.js';
+import { deadRuleFindings } from './dead-rules.js';
 import { readLeniently } from './lenient-reader.js';
 import type { PlacedFinding } from './checks.js';
 
@@ -76,5 +76,5 @@ describe('dead rules', () => {
 
 function judged(sections: object): PlacedFinding[] {
   const { rules } = readLeniently(JSON.stringify({ ...NO_RULES, ...sections }));
-  return deadRules(rules ?? new Map());
+  return deadRuleFindings(rules ?? new Map());
 }

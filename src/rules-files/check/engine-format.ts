@@ -8,119 +8,119 @@ import {
 /** How the engine (Trino 483) reads a field of a rule, and what it does if the field is absent. */
 export type FieldFormat =
   | {
-      reads: 'pattern';
-      /** The kind of name that it matches. Names of catalogs, schemas and the like are lower-case in the engine. */
-      matches: 'user' | 'group' | 'role' | 'lower-case name' | 'property';
+      kind: 'pattern';
+      /** The kind of name that the pattern matches. Names of catalogs, schemas and the like are lower-case in the engine. */
+      nameKind: 'user' | 'group' | 'role' | 'lower-case name' | 'property';
       isRequired?: true;
     }
-  /** A text with references to the groups of `original_user`, then a pattern. */
-  | { reads: 'new-user' }
-  | { reads: 'catalog-mode' }
-  /** Trino documents that an absent flag is true, not that it is false. */
-  | { reads: 'flag'; whenAbsent: boolean }
-  /** `isEnum`: numbers count as words, too, by their order. */
-  | { reads: 'words'; words: readonly string[]; isEnum: boolean }
-  | { reads: 'columns' }
-  | { reads: 'expression' }
-  | { reads: 'environment' }
-  | { reads: 'text' }
+  /** A text with references to capturing groups of `original_user`, which becomes a pattern when the references are replaced. */
+  | { kind: 'new-user' }
+  | { kind: 'catalog-mode' }
+  /** `whenAbsent`: the engine's default. Trino's documentation omits it where it is `false`. */
+  | { kind: 'flag'; whenAbsent: boolean }
+  /** `isEnum`: the engine also reads a number, as the index of a word. */
+  | { kind: 'words'; words: readonly string[]; isEnum: boolean }
+  | { kind: 'columns' }
+  | { kind: 'expression' }
+  | { kind: 'environment' }
+  | { kind: 'text' }
   /** A list that must be empty. */
-  | { reads: 'no-words' };
+  | { kind: 'no-words' };
 
 export interface SectionFormat {
   fields: Readonly<Record<string, FieldFormat>>;
   /** Other spellings that the engine accepts. */
   aliases?: Readonly<Record<string, string>>;
-  /** The effect of an absent section, where it opens anything. */
+  /** The effect of an absent section, if its absence gives any access. */
   whenAbsent?: { severity: 'warning' | 'info'; meaning: string };
 }
 
-const USER: FieldFormat = { reads: 'pattern', matches: 'user' };
-const GROUP: FieldFormat = { reads: 'pattern', matches: 'group' };
-const ROLE: FieldFormat = { reads: 'pattern', matches: 'role' };
-const NAME: FieldFormat = { reads: 'pattern', matches: 'lower-case name' };
-const PROPERTY: FieldFormat = { reads: 'pattern', matches: 'property' };
-const IDENTITY = { user: USER, role: ROLE, group: GROUP };
+const USER: FieldFormat = { kind: 'pattern', nameKind: 'user' };
+const GROUP_FIELD: FieldFormat = { kind: 'pattern', nameKind: 'group' };
+const ROLE: FieldFormat = { kind: 'pattern', nameKind: 'role' };
+const NAME_FIELD: FieldFormat = { kind: 'pattern', nameKind: 'lower-case name' };
+const PROPERTY_FIELD: FieldFormat = { kind: 'pattern', nameKind: 'property' };
+const IDENTITY_FIELDS = { user: USER, role: ROLE, group: GROUP_FIELD };
 
-function words(list: readonly string[], isEnum: boolean): FieldFormat {
-  return { reads: 'words', words: list, isEnum };
+function wordsField(allowedWords: readonly string[], isEnum: boolean): FieldFormat {
+  return { kind: 'words', words: allowedWords, isEnum };
 }
 
-function flag(whenAbsent: boolean): FieldFormat {
-  return { reads: 'flag', whenAbsent };
+function flagField(whenAbsent: boolean): FieldFormat {
+  return { kind: 'flag', whenAbsent };
 }
 
 /** All twelve sections, in the order of the engine's documentation. */
 export const ENGINE_FORMAT = {
   catalogs: {
-    fields: { ...IDENTITY, catalog: NAME, allow: { reads: 'catalog-mode' } },
+    fields: { ...IDENTITY_FIELDS, catalog: NAME_FIELD, allow: { kind: 'catalog-mode' } },
     whenAbsent: { severity: 'warning', meaning: 'everybody may enter every catalog and write there' },
   },
   schemas: {
-    fields: { ...IDENTITY, catalog: NAME, schema: NAME, owner: flag(false) },
+    fields: { ...IDENTITY_FIELDS, catalog: NAME_FIELD, schema: NAME_FIELD, owner: flagField(false) },
     whenAbsent: { severity: 'warning', meaning: 'everybody owns every schema' },
   },
   tables: {
     fields: {
-      ...IDENTITY,
-      catalog: NAME,
-      schema: NAME,
-      table: NAME,
-      privileges: words(TABLE_PRIVILEGES, true),
-      columns: { reads: 'columns' },
-      filter: { reads: 'expression' },
-      filter_environment: { reads: 'environment' },
+      ...IDENTITY_FIELDS,
+      catalog: NAME_FIELD,
+      schema: NAME_FIELD,
+      table: NAME_FIELD,
+      privileges: wordsField(TABLE_PRIVILEGES, true),
+      columns: { kind: 'columns' },
+      filter: { kind: 'expression' },
+      filter_environment: { kind: 'environment' },
     },
     whenAbsent: { severity: 'warning', meaning: 'everybody has every privilege on every table' },
   },
   functions: {
     fields: {
-      ...IDENTITY,
-      catalog: NAME,
-      schema: NAME,
-      function: NAME,
-      privileges: words(FUNCTION_PRIVILEGES, true),
-      function_kinds: { reads: 'no-words' },
+      ...IDENTITY_FIELDS,
+      catalog: NAME_FIELD,
+      schema: NAME_FIELD,
+      function: NAME_FIELD,
+      privileges: wordsField(FUNCTION_PRIVILEGES, true),
+      function_kinds: { kind: 'no-words' },
     },
     aliases: { functionKinds: 'function_kinds' },
   },
   procedures: {
     fields: {
-      ...IDENTITY,
-      catalog: NAME,
-      schema: NAME,
-      procedure: NAME,
-      privileges: words(PROCEDURE_PRIVILEGES, true),
+      ...IDENTITY_FIELDS,
+      catalog: NAME_FIELD,
+      schema: NAME_FIELD,
+      procedure: NAME_FIELD,
+      privileges: wordsField(PROCEDURE_PRIVILEGES, true),
     },
   },
   queries: {
-    fields: { ...IDENTITY, queryOwner: USER, allow: words(QUERY_RIGHTS, false) },
+    fields: { ...IDENTITY_FIELDS, queryOwner: USER, allow: wordsField(QUERY_RIGHTS, false) },
     whenAbsent: { severity: 'warning', meaning: 'everybody may run queries, and view and kill those of others' },
   },
   impersonation: {
-    fields: { original_user: USER, original_role: ROLE, new_user: { reads: 'new-user' }, allow: flag(true) },
+    fields: { original_user: USER, original_role: ROLE, new_user: { kind: 'new-user' }, allow: flagField(true) },
     aliases: { originalUser: 'original_user', newUser: 'new_user' },
   },
   principals: {
     fields: {
-      principal: { reads: 'pattern', matches: 'user', isRequired: true },
+      principal: { kind: 'pattern', nameKind: 'user', isRequired: true },
       user: USER,
-      principal_to_user: { reads: 'text' },
-      allow: flag(false),
+      principal_to_user: { kind: 'text' },
+      allow: flagField(false),
     },
   },
   system_information: {
-    fields: { user: USER, role: ROLE, allow: words(['read', 'write'], false) },
+    fields: { user: USER, role: ROLE, allow: wordsField(['read', 'write'], false) },
   },
   authorization: {
     fields: {
       original_user: USER,
-      original_group: GROUP,
+      original_group: GROUP_FIELD,
       original_role: ROLE,
       new_user: USER,
-      // Names the role that is given, not one that the user has.
-      new_role: PROPERTY,
-      allow: flag(true),
+      // A role that becomes the owner. The format ROLE is for roles of the user.
+      new_role: PROPERTY_FIELD,
+      allow: flagField(true),
     },
     aliases: {
       originalUser: 'original_user',
@@ -131,11 +131,11 @@ export const ENGINE_FORMAT = {
     },
   },
   system_session_properties: {
-    fields: { ...IDENTITY, property: PROPERTY, allow: flag(false) },
+    fields: { ...IDENTITY_FIELDS, property: PROPERTY_FIELD, allow: flagField(false) },
     whenAbsent: { severity: 'info', meaning: 'everybody may set every session property' },
   },
   catalog_session_properties: {
-    fields: { ...IDENTITY, catalog: NAME, property: PROPERTY, allow: flag(false) },
+    fields: { ...IDENTITY_FIELDS, catalog: NAME_FIELD, property: PROPERTY_FIELD, allow: flagField(false) },
     whenAbsent: {
       severity: 'info',
       meaning: 'everybody may set the session properties of the catalogs that they may enter',
@@ -151,18 +151,18 @@ export function formatOf(section: SectionName): SectionFormat {
   return ENGINE_FORMAT[section];
 }
 
-/** A question after a message about an unknown word: the known word that may be meant, or empty. */
-export function spellingHint(word: string, known: readonly string[]): string {
-  const near = spelledLike(word, known);
-  return near === undefined ? '' : `; did you mean "${near}"?`;
+/** The end of a message about an unknown word: `; did you mean "…"?`, or empty. */
+export function spellingHint(word: string, knownWords: readonly string[]): string {
+  const suggestion = closestSpelling(word, knownWords);
+  return suggestion === undefined ? '' : `; did you mean "${suggestion}"?`;
 }
 
-/** The known word that differs in case, separators, or an ending `s` alone. */
-export function spelledLike(word: string, known: readonly string[]): string | undefined {
-  const bare = (text: string): string =>
+/** The known word that differs from a word only in case, separators or an ending `s`. */
+export function closestSpelling(word: string, knownWords: readonly string[]): string | undefined {
+  const normalize = (text: string): string =>
     text
       .toLowerCase()
       .replace(/[^a-z]/g, '')
       .replace(/s$/, '');
-  return known.find((each) => bare(each) === bare(word));
+  return knownWords.find((each) => normalize(each) === normalize(word));
 }

@@ -1,28 +1,28 @@
 import type { JsonMember, JsonNode } from '../../kernel/json-reader.js';
 import { readJavaPattern } from '../java/java-pattern.js';
 import { replacementPieces } from '../java/replacement.js';
-import { isRefused, type PlacedFinding, type Report } from './checks.js';
+import { isRefused, type PlacedFinding, type ReportFinding } from './checks.js';
 import {
-  booleanOf,
+  readBoolean,
   describeValue,
   isGiven,
-  modeOf,
+  readMode,
   readColumns,
   readEnvironment,
   readExpression,
-  textOf,
+  readText,
   readWord,
 } from './values.js';
 import { type FieldFormat, type SectionFormat, spellingHint } from './engine-format.js';
 import type { ForeignPattern, ForeignRule } from './foreign-rules.js';
 import { codePoints } from '../../trino-rules/document/characters.js';
-import { mayMatchOver } from '../../trino-rules/document/rule-language.js';
+import { mayMatchOnly } from '../../trino-rules/document/rule-language.js';
 
 /** Reads the fields of one rule as the engine binds them. */
 export class FieldReader {
   private readonly patterns = new Map<string, ForeignPattern>();
-  private readonly nodes = new Map<string, JsonNode>();
-  private gives: readonly string[] = [];
+  private readonly nodeByKey = new Map<string, JsonNode>();
+  private rights: readonly string[] = [];
   private filter: string | null = null;
   private runsAs: string | null = null;
   private columns: ForeignRule['columns'] = [];
@@ -33,45 +33,40 @@ export class FieldReader {
     private readonly at: number,
     members: readonly JsonMember[],
     private readonly findings: PlacedFinding[],
-    private readonly trino = 0,
+    private readonly trinoVersion = 0,
   ) {
     for (const { key, at: keyAt, value } of members) {
       const name = format.aliases?.[key] ?? key;
-      if (!Object.hasOwn(format.fields, name)) this.reportUnknownKey(key, keyAt);
-      else {
-        if (this.nodes.has(name)) this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
-        this.nodes.set(name, value);
+      if (!Object.hasOwn(format.fields, name)) {
+        const hint = spellingHint(key, Object.keys(format.fields));
+        this.report('rules-key-unknown', `the engine refuses a file with the key "${key}" here${hint}`, keyAt);
+      } else {
+        if (this.nodeByKey.has(name)) this.report('json-duplicate-key', `"${key}" says "${name}" a second time`, keyAt);
+        this.nodeByKey.set(name, value);
       }
     }
   }
 
-  read(): Pick<ForeignRule, 'patterns' | 'gives' | 'filter' | 'columns'> {
-    for (const [key, field] of Object.entries(this.format.fields)) this.readField(key, field, this.nodes.get(key));
-    this.checkCombinations();
+  readRule(): Pick<ForeignRule, 'patterns' | 'rights' | 'filter' | 'columns'> {
+    for (const [key, field] of Object.entries(this.format.fields)) this.readField(key, field, this.nodeByKey.get(key));
+    this.checkFieldPairs();
     const filter = this.filter === null ? null : { text: this.filter, runsAs: this.runsAs };
-    return { patterns: this.patterns, gives: this.gives, filter, columns: this.columns };
+    return { patterns: this.patterns, rights: this.rights, filter, columns: this.columns };
   }
 
-  private readonly report: Report = (code, message, at) => this.findings.push({ code, message, at });
+  private readonly report: ReportFinding = (code, message, at) => this.findings.push({ code, message, at });
 
   private readField(key: string, field: FieldFormat, node: JsonNode | undefined): void {
-    if (field.reads === 'pattern') this.readPattern(key, field, field.isRequired === true, node);
-    else if (field.reads === 'new-user') this.readPattern(key, field, true, node);
-    else if (field.reads === 'catalog-mode') this.readCatalogMode(key, node);
-    else if (field.reads === 'flag') this.readFlag(key, field, node);
-    else if (field.reads === 'words') this.readWords(key, field, node);
-    else if (isGiven(key, node, this.report)) this.readGiven(key, field.reads, node);
-  }
-
-  private readGiven(
-    key: string,
-    reads: 'columns' | 'expression' | 'environment' | 'text' | 'no-words',
-    node: JsonNode,
-  ): void {
-    if (reads === 'columns') this.columns = readColumns(node, this.report);
-    else if (reads === 'expression') this.filter = readExpression(key, node, this.report);
-    else if (reads === 'environment') this.runsAs = readEnvironment(key, node, this.report);
-    else if (reads === 'text') textOf(key, node, this.report);
+    if (field.kind === 'pattern') this.readPattern(key, field, field.isRequired === true, node);
+    else if (field.kind === 'new-user') this.readPattern(key, field, true, node);
+    else if (field.kind === 'catalog-mode') this.readCatalogMode(key, node);
+    else if (field.kind === 'flag') this.readFlag(key, field, node);
+    else if (field.kind === 'words') this.readWords(key, field, node);
+    else if (!isGiven(key, node, this.report)) return;
+    else if (field.kind === 'columns') this.columns = readColumns(node, this.report);
+    else if (field.kind === 'expression') this.filter = readExpression(key, node, this.report);
+    else if (field.kind === 'environment') this.runsAs = readEnvironment(key, node, this.report);
+    else if (field.kind === 'text') readText(key, node, this.report);
     else if (node.kind !== 'array' || node.items.length > 0) {
       const message = `"${key}" is no longer supported: the engine refuses any kind in it`;
       this.report('rules-value-unknown', message, node.at);
@@ -80,153 +75,143 @@ export class FieldReader {
 
   private requireValue(key: string, node: JsonNode | undefined): node is JsonNode {
     if (node !== undefined && node.kind !== 'null') return true;
-    const found = node === undefined ? 'missing' : 'null';
-    this.report('rules-value-missing', `"${key}" is ${found}: the engine refuses the file`, node?.at ?? this.at);
+    const absenceText = node === undefined ? 'missing' : 'null';
+    this.report('rules-value-missing', `"${key}" is ${absenceText}: the engine refuses the file`, node?.at ?? this.at);
     return false;
   }
 
   private readPattern(key: string, field: FieldFormat, isRequired: boolean, node: JsonNode | undefined): void {
-    const isThere = isRequired ? this.requireValue(key, node) : isGiven(key, node, this.report);
-    if (!isThere || node === undefined) return;
-    const text = textOf(key, node, this.report);
+    const isPresent = isRequired ? this.requireValue(key, node) : isGiven(key, node, this.report);
+    if (!isPresent || node === undefined) return;
+    const text = readText(key, node, this.report);
     if (text === null) return;
     if (text === '') {
-      const kind = field.reads === 'pattern' ? field.matches : 'user';
-      const every = ['lower-case name', 'property'].includes(kind) ? 'name' : 'user';
-      const more = kind === 'group' ? ', also those without a group' : '';
-      const absent = `"${key}" is empty, which the engine reads as absent: it matches every ${every}${more}`;
+      const kind = field.kind === 'pattern' ? field.nameKind : 'user';
+      const matchedKind = ['lower-case name', 'property'].includes(kind) ? 'name' : 'user';
+      const groupNote = kind === 'group' ? ', also those without a group' : '';
+      const message = `"${key}" is empty, which the engine reads as absent: it matches every ${matchedKind}${groupNote}`;
       if (isRequired) this.report('rules-value-missing', `"${key}" is empty: the engine refuses the file`, node.at);
-      else this.report('rules-pattern-empty', absent, node.at);
+      else this.report('rules-pattern-empty', message, node.at);
       return;
     }
-    const isOfUser = this.trino >= OF_USER_SINCE && ['catalog', 'schema', 'table'].includes(key);
-    // `{user}` is the name of the user, which is not known: such a pattern cannot be judged.
-    this.patterns.set(key, { text: isOfUser ? text.replaceAll('{user}', '(?<=)') : text, at: node.at });
-    checkPattern(key, field, isOfUser ? text.replaceAll('{user}', 'user') : text, node.at, this.report);
+    const mayNameUser = this.trinoVersion >= USER_PLACEHOLDER_SINCE && ['catalog', 'schema', 'table'].includes(key);
+    // `{user}` is the user's name, which is not known. A look-behind in its place marks the pattern as one that cannot be judged.
+    this.patterns.set(key, { text: mayNameUser ? text.replaceAll('{user}', '(?<=)') : text, at: node.at });
+    checkPattern(key, field, mayNameUser ? text.replaceAll('{user}', 'user') : text, node.at, this.report);
   }
 
   private readCatalogMode(key: string, node: JsonNode | undefined): void {
     if (!this.requireValue(key, node)) return;
-    const mode = modeOf(node);
+    const mode = readMode(node);
     if (mode === null) {
       const message = `"${key}" is all, read-only or none, not ${describeValue(node)}: the engine refuses the file`;
       this.report('rules-value-unknown', message, node.at);
       return;
     }
-    this.gives = [mode];
+    this.rights = [mode];
     if (mode === 'owner') {
       const message = '"owner" is no documented mode; it also allows CREATE CATALOG and DROP CATALOG';
       this.report('rule-owner-mode', message, node.at);
     }
   }
 
-  private readFlag(key: string, field: FieldFormat & { reads: 'flag' }, node: JsonNode | undefined): void {
-    this.gives = [String(field.whenAbsent)];
+  private readFlag(key: string, field: FieldFormat & { kind: 'flag' }, node: JsonNode | undefined): void {
+    this.rights = [String(field.whenAbsent)];
     if (node === undefined) {
       if (!field.whenAbsent)
         this.report('rules-value-defaulted', `"${key}" is missing; the engine takes false for it`, this.at);
       return;
     }
     if (!isGiven(key, node, this.report)) return;
-    const value = booleanOf(key, node, field.whenAbsent, this.report);
-    if (value !== null) this.gives = [String(value)];
+    const value = readBoolean(key, node, field.whenAbsent, this.report);
+    if (value !== null) this.rights = [String(value)];
   }
 
-  private readWords(
-    key: string,
-    { words, isEnum }: FieldFormat & { reads: 'words' },
-    node: JsonNode | undefined,
-  ): void {
+  private readWords(key: string, { words, isEnum }: FieldFormat & { kind: 'words' }, node: JsonNode | undefined): void {
     if (!this.requireValue(key, node)) return;
     if (node.kind !== 'array') {
       const message = `"${key}" must be a list of ${words.join(', ')}, not ${describeValue(node)}`;
       this.report('rules-wrong-type', message, node.at);
       return;
     }
-    const given: string[] = [];
+    const rights: string[] = [];
     for (const item of node.items) {
       const word = readWord(key, item, words, isEnum, this.report);
       if (word === null) continue;
-      if (given.includes(word)) this.report('rules-value-repeated', `"${key}" names ${word} twice`, item.at);
-      else given.push(word);
+      if (rights.includes(word)) this.report('rules-value-repeated', `"${key}" names ${word} twice`, item.at);
+      else rights.push(word);
     }
-    this.gives = given;
+    this.rights = rights;
   }
 
-  /** Checks conditions on several fields. */
-  private checkCombinations(): void {
+  private checkFieldPairs(): void {
     const { fields } = this.format;
-    const newUser = this.patterns.get('new_user');
-    if (newUser && fields['new_user']?.reads === 'new-user') {
-      const original = this.patterns.get('original_user');
-      const reading = original === undefined ? null : readJavaPattern(original.text);
-      const groups = reading?.kind === 'read' ? reading.groups : 0;
-      const problem = newUserProblem(newUser.text, original === undefined ? null : groups);
-      if (problem !== null && readJavaPattern(newUser.text).kind === 'read')
-        this.report('rules-new-user-unsafe', problem, newUser.at);
+    const newUserPattern = this.patterns.get('new_user');
+    if (newUserPattern && fields['new_user']?.kind === 'new-user') {
+      const originalUserPattern = this.patterns.get('original_user');
+      const reading = originalUserPattern === undefined ? null : readJavaPattern(originalUserPattern.text);
+      const groupCount = reading?.kind === 'read' ? reading.groupCount : 0;
+      const problem = newUserProblem(newUserPattern.text, originalUserPattern === undefined ? null : groupCount);
+      if (problem !== null && readJavaPattern(newUserPattern.text).kind === 'read')
+        this.report('rules-new-user-unsafe', problem, newUserPattern.at);
     }
-    const owner = this.patterns.get('queryOwner');
-    if (owner && this.gives.includes('execute')) {
+    const ownerPattern = this.patterns.get('queryOwner');
+    if (ownerPattern && this.rights.includes('execute')) {
       const message = '"queryOwner" stands beside "execute", which is not about an owner: the engine refuses the file';
-      this.report('rules-query-owner-execute', message, owner.at);
+      this.report('rules-query-owner-execute', message, ownerPattern.at);
     }
     if ('new_role' in fields) this.requireEither('new_user', 'new_role');
     if ('principal_to_user' in fields) this.requireEither('user', 'principal_to_user');
   }
 
-  private requireEither(pattern: string, other: string): void {
-    const node = this.nodes.get(other);
-    const hasOther =
-      this.patterns.has(other) || (other === 'principal_to_user' && node !== undefined && node.kind !== 'null');
-    if (this.patterns.has(pattern) || hasOther) return;
-    // Empty and null count as absent: one finding is enough.
-    const found = [pattern, other].map((key) => this.nodes.get(key)).filter((each) => each !== undefined);
-    const said = this.findings.filter(({ at }) => found.some((each) => each.at === at));
-    if (said.some(({ code }) => isRefused(code))) return;
-    for (const finding of said) this.findings.splice(this.findings.indexOf(finding), 1);
-    const message = `"${pattern}" or "${other}" must be there: the engine refuses the file`;
-    this.report('rules-value-missing', message, found[0]?.at ?? this.at);
-  }
-
-  private reportUnknownKey(key: string, at: number): void {
-    const hint = spellingHint(key, Object.keys(this.format.fields));
-    this.report('rules-key-unknown', `the engine refuses a file with the key "${key}" here${hint}`, at);
+  private requireEither(firstKey: string, secondKey: string): void {
+    const node = this.nodeByKey.get(secondKey);
+    const hasAlternative =
+      this.patterns.has(secondKey) || (secondKey === 'principal_to_user' && node !== undefined && node.kind !== 'null');
+    if (this.patterns.has(firstKey) || hasAlternative) return;
+    // The finding `rules-value-missing` replaces milder findings about the two fields.
+    const nodes = [firstKey, secondKey].map((key) => this.nodeByKey.get(key)).filter((each) => each !== undefined);
+    const earlierFindings = this.findings.filter(({ at }) => nodes.some((each) => each.at === at));
+    if (earlierFindings.some(({ code }) => isRefused(code))) return;
+    for (const finding of earlierFindings) this.findings.splice(this.findings.indexOf(finding), 1);
+    const message = `"${firstKey}" or "${secondKey}" must be there: the engine refuses the file`;
+    this.report('rules-value-missing', message, nodes[0]?.at ?? this.at);
   }
 }
 
 /** First release of the engine in which `{user}` is the user's name. */
-const OF_USER_SINCE = 484;
+const USER_PLACEHOLDER_SINCE = 484;
 
 /**
- * `new_user` is a replacement text before it is a pattern (java.util.regex.Matcher, seen on Trino 483): `$1` is a group of
- * `original_user`, any other `$` fails when the rule is reached, and a backslash is dropped.
- * @param groups number of groups in `original_user`; null: the rule has no `original_user`, and the engine takes the text as it is
+ * `new_user` is a replacement text for java.util.regex.Matcher (seen on Trino 483): `$1` is the text of a capturing group of
+ * `original_user`, and any other `$` fails.
+ * @param groupCount number of capturing groups in `original_user`; null: there is no `original_user`, and the engine takes the text as it is
  */
-function newUserProblem(text: string, groups: number | null): string | null {
-  if (groups === null)
+function newUserProblem(text: string, groupCount: number | null): string | null {
+  if (groupCount === null)
     return /\$[0-9]/.test(text)
       ? '"new_user" refers to a group, and without "original_user" nothing takes its place'
       : null;
-  const [eaten] = /\\[^\\]/.exec(text.replaceAll('\\\\', '')) ?? [];
-  if (eaten !== undefined)
-    return `"new_user" is a replacement text first, which eats the backslash of ${eaten}; write a class such as [.]`;
-  return replacementPieces(text, groups) === null
-    ? `"new_user" is a replacement text first, in which $ needs the number of a group (there are ${groups}): every check that reaches this rule fails`
+  const [lostEscape] = /\\[^\\]/.exec(text.replaceAll('\\\\', '')) ?? [];
+  if (lostEscape !== undefined)
+    return `"new_user" is a replacement text first, which eats the backslash of ${lostEscape}; write a class such as [.]`;
+  return replacementPieces(text, groupCount) === null
+    ? `"new_user" is a replacement text first, in which $ needs the number of a group (there are ${groupCount}): every check that reaches this rule fails`
     : null;
 }
 
-/** Matches most patterns, which need no check. */
-const PLAIN_NAMES = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
+/** Matches plain names and alternatives of them (`a|b`). Most patterns are of this kind, and need no check. */
+const PLAIN_NAMES_PATTERN = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
 
-/** Problems of one pattern, and traps: the engine matches it with whole names, by java.util.regex. */
-function checkPattern(key: string, field: FieldFormat, text: string, at: number, report: Report): void {
-  if (PLAIN_NAMES.test(text)) return;
+/** Reports problems and traps of one pattern. The engine matches it with whole names, by java.util.regex. */
+function checkPattern(key: string, field: FieldFormat, text: string, at: number, report: ReportFinding): void {
+  if (PLAIN_NAMES_PATTERN.test(text)) return;
   const reading = readJavaPattern(text);
   if (reading.kind === 'refused') {
     const place = text.length > 1 ? ` (character ${reading.at + 1})` : '';
     report(
       'rules-pattern-invalid',
-      `"${key}" is no regular expression of Java: ${reading.reason}${place}${hint(text)}`,
+      `"${key}" is no regular expression of Java: ${reading.reason}${place}${patternHint(text)}`,
       at,
     );
     return;
@@ -240,38 +225,38 @@ function checkPattern(key: string, field: FieldFormat, text: string, at: number,
   for (const kind of ['read-differently', 'refused-by-javascript'] as const) {
     const constructs = reading.differences.filter((each) => each.kind === kind).map(({ construct }) => construct);
     if (constructs.length === 0) continue;
-    const list = constructs.join(' and ');
+    const constructList = constructs.join(' and ');
     if (kind === 'read-differently')
-      report('pattern-read-differently', `"${key}" has ${list}, which Java reads unlike other tools`, at);
-    else report('pattern-java-only', `"${key}" has ${list}, which only Java's regular expressions know`, at);
+      report('pattern-read-differently', `"${key}" has ${constructList}, which Java reads unlike other tools`, at);
+    else report('pattern-java-only', `"${key}" has ${constructList}, which only Java's regular expressions know`, at);
   }
-  const isName = field.reads === 'pattern' && field.matches === 'lower-case name';
-  if (isName && reading.pattern !== null && /[A-Z]/.test(text) && !mayMatchOver(reading.pattern, LOWER_CASE, MAX_NODES))
+  const isName = field.kind === 'pattern' && field.nameKind === 'lower-case name';
+  if (isName && reading.pattern !== null && /[A-Z]/.test(text) && !mayMatchOnly(reading.pattern, LOWER_CASE, MAX_NODES))
     report('pattern-case', `the engine's names are lower-case: no name matches "${key}"`, at);
 }
 
-function checkTraps(key: string, text: string, at: number, report: Report): void {
+function checkTraps(key: string, text: string, at: number, report: ReportFinding): void {
   if (text !== text.trim())
     report('pattern-blank', `"${key}" begins or ends with white space, which is part of the name`, at);
   const glob = /(?<![\\\])}.*+?])([a-zA-Z0-9_-])\*/.exec(text);
   if (glob) {
-    const [found, letter] = glob;
-    report('pattern-glob', `"${key}" has ${found}, which means any number of ${String(letter)}; any text is .*`, at);
+    const [globText, letter] = glob;
+    report('pattern-glob', `"${key}" has ${globText}, which means any number of ${String(letter)}; any text is .*`, at);
   }
   if (BARE_ALTERNATIVE.test(text)) {
     const message = `the alternatives of "${key}" reach from end to end: .* belongs to one of them alone; write (a|b).* to mean all`;
     report('pattern-alternation', message, at);
   }
-  const dot = /[a-zA-Z0-9_]\.(?=[a-zA-Z0-9_])/.test(text.replace(/\\./g, '  '));
-  if (dot && !text.includes('\\Q'))
+  const hasBareDot = /[a-zA-Z0-9_]\.(?=[a-zA-Z0-9_])/.test(text.replace(/\\./g, '  '));
+  if (hasBareDot && !text.includes('\\Q'))
     report('pattern-bare-dot', `the dot of "${key}" matches any character; a dot itself is [.]`, at);
 }
 
-/** Plain names of which only the last ends with `.*`, or only the first begins with it: `a|b.*`, `.*a|b`. */
+/** Alternatives without parentheses, of which only one has `.*` or `.+`: `a|b.*` or `.*a|b`. */
 const BARE_ALTERNATIVE = /^(?:(?:[\w-]+\|)+[\w-]+\.[*+]|\.[*+][\w-]+(?:\|[\w-]+)+)$/;
 
-/** The likely intention behind a text that is no pattern. */
-function hint(text: string): string {
+/** The end of a message about an invalid pattern: a hint at the likely intention. */
+function patternHint(text: string): string {
   if (text.includes('{user}')) return '; {user} is newer than Trino 483 (--trino 484)';
   if (text.startsWith('*')) return '; any text is .*';
   return '';

@@ -10,75 +10,69 @@ export type ForeignLanguage =
   | { kind: 'opaque' }
   | { kind: 'refused' };
 
-/** Absent: any name. */
+/** The names that a pattern matches; undefined: any name. */
 export function languageOf(text: string | undefined): ForeignLanguage {
   if (text === undefined) return { kind: 'any' };
   if (!/[\\^$.?*+()[\]{}]/.test(text)) {
     const options = text.split('|').map((name): PatternPiece[] => [{ kind: 'literal', text: name }]);
     return { kind: 'regular', pattern: { options } };
   }
-  const known = lookingAround.get(text);
-  if (known !== undefined) return known;
+  const cachedLanguage = lookaroundCache.get(text);
+  if (cachedLanguage !== undefined) return cachedLanguage;
   const reading = readJavaPattern(text);
   const pattern = reading.kind === 'read' ? reading.pattern : null;
   const language: ForeignLanguage =
     reading.kind === 'refused' ? reading : pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
-  if (text.includes('(?') && lookingAround.size < MOST_KEPT) lookingAround.set(text, language);
+  if (text.includes('(?') && lookaroundCache.size < MAX_CACHED_PATTERNS) lookaroundCache.set(text, language);
   return language;
 }
 
-/** Kept, because patterns that may look around take a thousand times as long to read as others, and a file repeats the same few. */
-const lookingAround = new Map<string, ForeignLanguage>();
-const MOST_KEPT = 1_000;
+/** Cache of patterns with `(?`: reading a lookaround takes a thousand times as long as other patterns, and a file repeats the same few. */
+const lookaroundCache = new Map<string, ForeignLanguage>();
+const MAX_CACHED_PATTERNS = 1_000;
 
-/** Whether the names that a pattern matches are known; absent: any name. */
+/** Whether it is known which names a pattern matches. An absent pattern matches any name. */
 export function isRegular(text: string | undefined): boolean {
   return ['any', 'regular'].includes(languageOf(text).kind);
 }
 
-/** The pattern of a text. @throws RangeError for a text that cannot be judged */
-export function regularPattern(text: string): Pattern {
+/** Parses a pattern. @throws RangeError for a text that cannot be judged */
+export function parseRegular(text: string): Pattern {
   const language = languageOf(text);
   if (language.kind !== 'regular') throw new RangeError('a pattern that is not judged as a language');
   return language.pattern;
 }
 
-/**
- * Limit of the names that a pattern is expanded to: enough for all that its text spells out. `[^a]` or `[a-z]{3}` is better judged
- * as a language than name by name.
- */
+/** The most names that are listed for a pattern. The limit grows with the text, so that a list such as `ana|ben` never exceeds it. */
 export function maxListedNames(text: string): number {
-  return text.length + MOST_UNSPELLED;
+  return text.length + MAX_EXTRA_NAMES;
 }
 
-const MOST_UNSPELLED = 500;
+const MAX_EXTRA_NAMES = 500;
 
-/**
- * A pattern's text, or undefined if it matches any name (names are never empty and have no line breaks). Exceptions: a rule for any
- * group does not match users without a group, and one about any owner is not about executing queries.
- */
-export function anyName(field: string, text: string | undefined): string | undefined {
-  if (text === undefined || NEVER_ANY.has(field) || !/[.\\]|\[\^/.test(text)) return text;
+/** The text of a pattern; undefined if the pattern excludes nothing. For example, `.*` for groups excludes users without a group. */
+export function selectivePattern(field: string, text: string | undefined): string | undefined {
+  if (text === undefined || FIELDS_NEEDING_VALUE.has(field) || !/[.\\]|\[\^/.test(text)) return text;
   const language = languageOf(text);
-  return language.kind === 'regular' && language.pattern.options.some(isAny) ? undefined : text;
+  return language.kind === 'regular' && language.pattern.options.some(matchesAnyName) ? undefined : text;
 }
 
-const NEVER_ANY: ReadonlySet<string> = new Set(['queryOwner', 'group', 'original_group']);
+const FIELDS_NEEDING_VALUE: ReadonlySet<string> = new Set(['queryOwner', 'group', 'original_group']);
 
-/** Whether an alternative matches any name: `.*`, `.+`, `.*.+`, `[^\\n]*x?`. At most one piece needs a character, and may be any. */
-function isAny(option: readonly PatternPiece[]): boolean {
-  const others = option.filter((piece) => !isAnyText(piece));
-  const needed = option.filter((piece) => isAnyText(piece) && !mayBeEmpty(piece)).length;
-  return others.length < option.length && needed <= 1 && others.every(mayBeEmpty);
+/** Whether an alternative matches any name: `.*`, `.+`, `.*.+`, `[^\\n]*x?`. Not `.+.+`, because a name can have a single character. */
+function matchesAnyName(option: readonly PatternPiece[]): boolean {
+  const otherPieces = option.filter((piece) => !matchesAnyText(piece));
+  const requiredCount = option.filter((piece) => matchesAnyText(piece) && !mayBeEmpty(piece)).length;
+  return otherPieces.length < option.length && requiredCount <= 1 && otherPieces.every(mayBeEmpty);
 }
 
-function isAnyText(piece: PatternPiece): boolean {
+function matchesAnyText(piece: PatternPiece): boolean {
   if (piece.kind === 'rest') return true;
-  if (piece.kind === 'choice') return piece.options.some(isAny);
+  if (piece.kind === 'choice') return piece.options.some(matchesAnyName);
   if (piece.kind !== 'repeated' || piece.min > 1) return false;
   return piece.max === Infinity && piece.piece.kind === 'set'
     ? piece.piece.characters.isSupersetOf(DOT)
-    : piece.max >= 1 && isAnyText(piece.piece);
+    : piece.max >= 1 && matchesAnyText(piece.piece);
 }
 
 function mayBeEmpty(piece: PatternPiece): boolean {

@@ -14,19 +14,19 @@ import {
 export interface ForeignRule {
   section: SectionName;
   index: number;
-  /** `tables[12]` */
+  /** The rule's place, such as `tables[12]`. */
   place: string;
-  /** Offset of its opening brace. */
+  /** Offset of the rule's opening brace. */
   at: number;
-  /** By field; absent where the engine reads any name. */
+  /** Patterns by field. An absent field matches any name. */
   patterns: ReadonlyMap<string, ForeignPattern>;
-  /** Words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
-  gives: readonly string[];
-  /** A row filter; null: none. */
+  /** The rights that the rule gives: words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
+  rights: readonly string[];
+  /** The rule's row filter; null: the rule has no filter. */
   filter: ForeignExpression | null;
-  /** Columns that are hidden or masked, each once. */
+  /** Hidden and masked columns without duplicates. */
   columns: readonly ForeignColumn[];
-  /** The engine refuses the rule, so what it matches and gives is not known. */
+  /** Whether the engine refuses the rule. Its patterns and rights are then incomplete. */
   isRefused: boolean;
   /** The rule on one line, cut if it is long. */
   text: string;
@@ -39,13 +39,13 @@ export interface ForeignPattern {
 
 export interface ForeignExpression {
   text: string;
-  /** The identity that the engine evaluates it as; null: the user of the session. */
+  /** The identity as which the engine evaluates the expression; null: the user of the session. */
   runsAs: string | null;
 }
 
 export interface ForeignColumn {
   name: string;
-  /** False: it is hidden. */
+  /** False: the column is hidden. */
   allow: boolean;
   mask: ForeignExpression | null;
 }
@@ -58,13 +58,13 @@ export function groupPattern({ patterns }: ForeignRule): ForeignPattern | undefi
   return patterns.get('group') ?? patterns.get('original_group');
 }
 
-/** The pattern of roles. The engine's file access control knows no roles, so the rule never matches. */
+/** The pattern of roles. The engine's file access control knows no roles, so a rule with one never matches. */
 export function rolePattern({ patterns }: ForeignRule): ForeignPattern | undefined {
   return patterns.get('role') ?? patterns.get('original_role');
 }
 
-/** Column names of the engine are lower-case: other names restrict nothing. */
-export function isColumn(name: string): boolean {
+/** Whether a column of the engine can have this name. Column names are lower-case; a restriction of any other name has no effect. */
+export function isColumnName(name: string): boolean {
   return name !== '' && name === name.toLowerCase();
 }
 
@@ -72,83 +72,85 @@ export function isColumn(name: string): boolean {
 export type ForeignRules = ReadonlyMap<SectionName, readonly ForeignRule[]>;
 
 /**
- * SQL that depends on the identity of an expression: sub-queries, and functions of catalogs. The current user is that of the session under
- * any identity (seen on 483).
+ * Matches SQL whose result may depend on the identity that evaluates it: sub-queries, functions of catalogs, and words like `current_groups`.
+ * `current_user` is not matched: it is the session's user under any identity (seen on 483).
  */
-const OF_IDENTITY =
+const IDENTITY_DEPENDENT =
   /\b(?:current_(?!(?:user|date|time|timestamp)\b)[a-z_]+|select|table|values|with(?!\s+time\s+zone\b))\b|[.]\s*(?:\w+|"[^"]*")\s*\(/i;
 
 const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/g;
-/** Quoted text, in which line breaks mean themselves, or white space between tokens. */
 const QUOTED_OR_SPACE = new RegExp(`${QUOTED.source}|[ \\t\\r\\n]+`, 'g');
 const QUOTED_OR_BLANK = new RegExp(`${QUOTED.source}|--[^\\r\\n]*|\\/\\*[^]*?\\*\\/|[\\t\\r\\n]`, 'g');
 /** Matches the start of a comment, in which a quote has no meaning. */
 const COMMENT = /--|\/\*/;
 
-/** Whether the result depends on the identity that evaluates it. */
-export function isOfIdentity({ text, runsAs }: ForeignExpression): boolean {
+/** Whether an expression runs with the identity of one fixed user (`runsAs`), and its result may depend on that identity. */
+export function usesIdentity({ text, runsAs }: ForeignExpression): boolean {
   if (runsAs === null) return false;
-  const words = COMMENT.test(text) ? text : text.replace(QUOTED, (quoted) => quoted.charAt(0).repeat(2));
-  return OF_IDENTITY.test(words);
+  const unquotedSql = COMMENT.test(text) ? text : text.replace(QUOTED, (quotation) => quotation.charAt(0).repeat(2));
+  return IDENTITY_DEPENDENT.test(unquotedSql);
 }
 
-/** The SQL without line breaks and tabs outside quotes, which policies cannot hold. SQL with comments is unchanged. */
-export function inOneLine(sql: string): string {
-  return COMMENT.test(sql) ? sql : sql.replace(QUOTED_OR_SPACE, (found) => (/^(?:['"]| +$)/.test(found) ? found : ' '));
+/** Replaces line breaks and tabs outside quotes by spaces, because policies cannot hold them. SQL with comments is unchanged. */
+export function toOneLine(sql: string): string {
+  return COMMENT.test(sql) ? sql : sql.replace(QUOTED_OR_SPACE, (match) => (/^(?:['"]| +$)/.test(match) ? match : ' '));
 }
 
-/** Why the text is no SQL expression, with places; unlike in a policy, comments and line breaks are allowed. */
+/** The reason why a text is no SQL expression, with the position; null: none. Allows comments and line breaks, unlike policies. */
 export function foreignSyntaxProblem(sql: string): string | null {
-  const blank = (found: string): string =>
-    /^['"]/.test(found) ? found.replace(/[^'"]/g, '_') : ' '.repeat(found.length);
-  return syntaxProblem(sql.replace(QUOTED_OR_BLANK, blank));
+  const blankOut = (match: string): string =>
+    /^['"]/.test(match) ? match.replace(/[^'"]/g, '_') : ' '.repeat(match.length);
+  return syntaxProblem(sql.replace(QUOTED_OR_BLANK, blankOut));
 }
 
 type Section = Exclude<keyof RulesDocument, 'impersonation'>;
 
-const wordsOf =
+const wordsFieldConverter =
   (key: string, words: readonly string[]) =>
-  (rule: ForeignRule): object => ({ [key]: words.filter((word) => gives(rule, word)) });
+  (rule: ForeignRule): object => ({ [key]: words.filter((word) => hasRight(rule, word)) });
 
-const isAllowed = (rule: ForeignRule): object => ({ allow: gives(rule, 'true') });
+const givenFlagField = (rule: ForeignRule): object => ({ allow: hasRight(rule, 'true') });
 
-/** What a rule gives, by its section. */
-const GIVEN: Record<Section, (rule: ForeignRule) => object> = {
+/** For each section: converts the rights of a rule into fields of a rule in a `RulesDocument`. */
+const RIGHT_FIELDS: Record<Section, (rule: ForeignRule) => object> = {
   catalogs: (rule) => ({ allow: catalogMode(rule) }),
-  schemas: (rule) => ({ owner: gives(rule, 'true') }),
-  tables: wordsOf('privileges', TABLE_PRIVILEGES),
-  queries: wordsOf('allow', QUERY_RIGHTS),
-  functions: wordsOf('privileges', FUNCTION_PRIVILEGES),
-  procedures: wordsOf('privileges', PROCEDURE_PRIVILEGES),
-  system_information: wordsOf('allow', SYSTEM_INFORMATION_RIGHTS),
-  system_session_properties: isAllowed,
-  catalog_session_properties: isAllowed,
+  schemas: (rule) => ({ owner: hasRight(rule, 'true') }),
+  tables: wordsFieldConverter('privileges', TABLE_PRIVILEGES),
+  queries: wordsFieldConverter('allow', QUERY_RIGHTS),
+  functions: wordsFieldConverter('privileges', FUNCTION_PRIVILEGES),
+  procedures: wordsFieldConverter('privileges', PROCEDURE_PRIVILEGES),
+  system_information: wordsFieldConverter('allow', SYSTEM_INFORMATION_RIGHTS),
+  system_session_properties: givenFlagField,
+  catalog_session_properties: givenFlagField,
 };
 
-const OBJECTS = new Map(RULE_PATTERNS.map(([section, , ...objects]) => [section, objects]));
+const OBJECT_FIELDS_BY_SECTION = new Map(RULE_PATTERNS.map(([section, , ...objects]) => [section, objects]));
 
-/** The same rule as a rule of a document with this pattern of users, without filter and columns. */
+/** Converts a rule into a document rule with this pattern of users, without filter and columns. */
 export function documentRule<Name extends Section>(
   section: Name,
   rule: ForeignRule,
   user: { user?: string },
 ): RulesDocument[Name][number] {
-  const patterns = (OBJECTS.get(section) ?? []).flatMap((key) => {
+  const patterns = (OBJECT_FIELDS_BY_SECTION.get(section) ?? []).flatMap((key) => {
     const text = rule.patterns.get(key)?.text;
     return text === undefined ? [] : [[key, text]];
   });
-  return { ...user, ...Object.fromEntries(patterns), ...GIVEN[section](rule) } as RulesDocument[Name][number];
+  return { ...user, ...Object.fromEntries(patterns), ...RIGHT_FIELDS[section](rule) } as RulesDocument[Name][number];
 }
 
-function gives(rule: ForeignRule, gift: string): boolean {
-  return rule.gives.includes(gift);
+function hasRight(rule: ForeignRule, right: string): boolean {
+  return rule.rights.includes(right);
 }
 
 export function catalogMode(rule: ForeignRule): 'all' | 'read-only' | 'none' {
-  if (gives(rule, 'all') || gives(rule, 'owner')) return 'all';
-  return gives(rule, 'read-only') ? 'read-only' : 'none';
+  if (hasRight(rule, 'all') || hasRight(rule, 'owner')) return 'all';
+  return hasRight(rule, 'read-only') ? 'read-only' : 'none';
 }
 
-export function givesSomething({ gives }: ForeignRule): boolean {
-  return gives.some((right) => right !== 'none' && right !== 'false');
+export function givesSomething({ rights }: ForeignRule): boolean {
+  return rights.some((right) => right !== 'none' && right !== 'false');
 }
+
+/** A pattern that matches no user, because no name has a control character. */
+export const NO_USER_PATTERN = '\u0001';

@@ -4,8 +4,8 @@ import {
   type ForeignRule,
   type ForeignRules,
   groupPattern,
-  inOneLine,
-  isOfIdentity,
+  toOneLine,
+  usesIdentity,
 } from '../check/foreign-rules.js';
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/access-diff-form.js';
@@ -14,20 +14,20 @@ import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import {
-  ANYBODY,
-  foreignPatterns,
+  ALL_USERS,
+  newPatternCache,
   type Audiences,
   canBeJudged,
   type ListedUser,
   ListedUsers,
-  notJudgedText,
+  unjudgedMessage,
 } from './audiences.js';
-import { BUILTIN, foreignDocument, shownFilter, withComparableFilters } from './foreign-document.js';
+import { BUILTIN_SCHEMA, foreignDocument, filterText, withComparableFilters } from './foreign-document.js';
 
-/** Why two files cannot be compared: a rule of one, and what is wrong with it. */
-export interface Incomparable {
+/** A reason why two files cannot be compared: a rule of one, and the problem with it. */
+export interface ComparisonProblem {
   file: 'before' | 'after';
-  /** `tables[12]` */
+  /** The place of the rule, such as `tables[12]`. */
   rule: string;
   at: number;
   message: string;
@@ -35,11 +35,11 @@ export interface Incomparable {
 
 export type ForeignDiff =
   | { kind: 'compared'; access: AccessDiff<AccessFact | OtherRight> }
-  | { kind: 'incomparable'; problems: Incomparable[] };
+  | { kind: 'incomparable'; problems: ComparisonProblem[] };
 
 /**
- * All access that the rules of another file add and remove, for files that the engine loads. The section `principals` is not compared.
- * @param users users to compare for, with their groups; null: all users, by the patterns of files without rules for groups
+ * The access that `after` adds to and removes from `before`. The engine must accept both files. The section `principals` is not compared.
+ * @param users the users whose access is compared, with their groups; null: all users, which only files without rules for groups allow
  * @throws BudgetExceeded
  */
 export function diffForeign(
@@ -48,63 +48,64 @@ export function diffForeign(
   users: readonly ListedUser[] | null,
   budget: WorkBudget,
 ): ForeignDiff {
-  const listed = users === null ? null : new ListedUsers(users, foreignPatterns(budget));
-  const audiences = listed ?? ANYBODY;
-  const [former, next] = [read('before', before, audiences, listed), read('after', after, audiences, listed)];
-  const problems = [...former.problems, ...next.problems];
+  const listedUsers = users === null ? null : new ListedUsers(users, newPatternCache(budget));
+  const audiences = listedUsers ?? ALL_USERS;
+  const oldReading = comparableDocument('before', before, audiences, listedUsers);
+  const newReading = comparableDocument('after', after, audiences, listedUsers);
+  const problems = [...oldReading.problems, ...newReading.problems];
   if (problems.length > 0) return { kind: 'incomparable', problems };
-  const documents = [withComparableFilters(former.document), withComparableFilters(next.document)] as const;
-  const access: AccessDiff<AccessFact | OtherRight> = diffAccess(...documents, budget, foreignPatterns(budget));
-  for (const relation of RELATIONS) {
-    const pairs = (rules: ForeignRules): RulesDocument => relationDocument(rules, audiences, relation);
-    const changed = diffAccess(pairs(before), pairs(after), budget, foreignPatterns(budget));
-    access.gained.push(...changed.gained.flatMap((each) => related(each, relation)));
-    access.lost.push(...changed.lost.flatMap((each) => related(each, relation)));
+  const documents = [withComparableFilters(oldReading.document), withComparableFilters(newReading.document)] as const;
+  const access: AccessDiff<AccessFact | OtherRight> = diffAccess(...documents, budget, newPatternCache(budget));
+  for (const nameRight of RIGHTS_ON_NAMES) {
+    const toDocument = (rules: ForeignRules): RulesDocument => sessionPropertyDocument(rules, audiences, nameRight);
+    const rightsDiff = diffAccess(toDocument(before), toDocument(after), budget, newPatternCache(budget));
+    access.gained.push(...rightsDiff.gained.flatMap((each) => withRightOnName(each, nameRight)));
+    access.lost.push(...rightsDiff.lost.flatMap((each) => withRightOnName(each, nameRight)));
   }
-  const names = users === null ? null : new Set(users.map(({ name }) => name));
-  const asked = (differences: ForeignDifference[]): ForeignDifference[] =>
-    differencesOfUsers(differences, names).map(({ fact, ...each }) => ({
+  const userNames = users === null ? null : new Set(users.map(({ name }) => name));
+  const limitToUsers = (differences: ForeignDifference[]): ForeignDifference[] =>
+    differencesOfUsers(differences, userNames).map(({ fact, ...each }) => ({
       ...each,
-      fact: fact.about === 'row-filter' ? { ...fact, expression: shownFilter(fact.expression) } : fact,
+      fact: fact.about === 'row-filter' ? { ...fact, expression: filterText(fact.expression) } : fact,
     }));
-  return { kind: 'compared', access: { gained: asked(access.gained), lost: asked(access.lost) } };
+  return { kind: 'compared', access: { gained: limitToUsers(access.gained), lost: limitToUsers(access.lost) } };
 }
 
 type ForeignDifference = AccessDifference<AccessFact | OtherRight>;
-function read(
-  file: Incomparable['file'],
+function comparableDocument(
+  file: ComparisonProblem['file'],
   rules: ForeignRules,
   audiences: Audiences,
-  listed: ListedUsers | null,
-): { document: RulesDocument; problems: Incomparable[] } {
-  const problem = (rule: ForeignRule, at: number, message: string): Incomparable => ({
+  listedUsers: ListedUsers | null,
+): { document: RulesDocument; problems: ComparisonProblem[] } {
+  const problem = (rule: ForeignRule, at: number, message: string): ComparisonProblem => ({
     ...{ file, rule: rule.place },
     ...{ at, message },
   });
-  const about = [...rules.values()].flat().filter((rule) => audiences.audience(rule).user !== null);
-  const ofGroups = about.flatMap((rule) => {
+  const appliedRules = [...rules.values()].flat().filter((rule) => audiences.audience(rule).user !== null);
+  const groupProblems = appliedRules.flatMap((rule) => {
     const group = groupPattern(rule);
-    if (listed !== null || group === undefined) return [];
+    if (listedUsers !== null || group === undefined) return [];
     return [
       problem(rule, group.at, 'a rule for groups can only be compared for users of a list, which says who is in them'),
     ];
   });
-  const ofOwners = about.flatMap((rule) =>
+  const ownerProblems = appliedRules.flatMap((rule) =>
     [...(rule.section === 'authorization' ? rule.patterns : [])].flatMap(([field, { text, at }]) =>
-      canBeJudged(text) ? [] : [problem(rule, at, notJudgedText(field, text))],
+      canBeJudged(text) ? [] : [problem(rule, at, unjudgedMessage(field, text))],
     ),
   );
-  const { document, unjudged } = foreignDocument(rules, audiences, written);
-  const ofPatterns = unjudged.map(({ rule, at, message }) => problem(rule, at, message));
-  return { document, problems: [...ofGroups, ...ofPatterns, ...ofOwners].sort((a, b) => a.at - b.at) };
+  const { document, unjudgedPatterns } = foreignDocument(rules, audiences, expressionSql);
+  const patternProblems = unjudgedPatterns.map(({ rule, at, message }) => problem(rule, at, message));
+  return { document, problems: [...groupProblems, ...patternProblems, ...ownerProblems].sort((a, b) => a.at - b.at) };
 }
 
-function written(expression: ForeignExpression): string {
-  const sql = inOneLine(expression.text);
-  return isOfIdentity(expression) ? `${sql} (evaluated as ${expression.runsAs})` : sql;
+function expressionSql(expression: ForeignExpression): string {
+  const sql = toOneLine(expression.text);
+  return usesIdentity(expression) ? `${sql} (evaluated as ${expression.runsAs})` : sql;
 }
 
-/** Only the differences that the engine can be asked about, for these users; null: for all. No user has an empty name. */
+/** Keeps differences that the engine may ask about (`isAskable`), for the users in `names`. @param names null: all users */
 export function differencesOfUsers<Fact extends AccessFact | OtherRight>(
   differences: readonly AccessDifference<Fact>[],
   names: ReadonlySet<string> | null,
@@ -119,17 +120,14 @@ export function differencesOfUsers<Fact extends AccessFact | OtherRight>(
     .filter(({ people, strangers }) => people.length + strangers.length > 0);
 }
 
-/**
- * Whether the engine can ask the rules about a fact: names are not empty and in lower case, its own functions and `information_schema`
- * are open by themselves, and the right to call a procedure cannot be passed on.
- */
+/** Whether the engine ever asks the rules about a fact. It never asks about its own functions, for example. */
 export function isAskable({ fact }: Pick<ForeignDifference, 'fact'>): boolean {
   if (fact.about === 'session-property') return fact.catalog === null || isObjectName(fact.catalog);
   if (!('resource' in fact)) return true;
   const { catalog, schema, table, routine } = fact.resource;
   if (fact.about === 'schema-ownership' && schema === INFORMATION_SCHEMA) return false;
   if (fact.about === 'routine' && fact.kind === 'procedure' && fact.privilege !== 'EXECUTE') return false;
-  if (fact.about === 'routine' && catalog === BUILTIN.catalog && schema === BUILTIN.schema) return false;
+  if (fact.about === 'routine' && catalog === BUILTIN_SCHEMA.catalog && schema === BUILTIN_SCHEMA.schema) return false;
   return [catalog, schema, table, routine].every((name) => name === undefined || isObjectName(name));
 }
 
@@ -137,50 +135,50 @@ function isObjectName(name: string): boolean {
   return name !== '' && name === name.toLowerCase();
 }
 
-/** A right on names of one kind, by the first rule that matches user and name. An absent section gives it to nobody. */
-interface Relation {
+/** A right on named things, such as ownership of catalogs. The first rule that matches user and name decides. If no rule matches, the user lacks the right. */
+interface NameRight {
   section: SectionName;
-  /** The field with the pattern of names. */
+  /** The rule's field that contains the pattern of names. */
   field: string;
-  /** Rules without the field are not about the right at all. */
+  /** Whether a rule without `field` is ignored. Otherwise such a rule matches all names. */
   isFieldRequired?: true;
-  gives: (rule: ForeignRule) => boolean;
-  right: (name: string) => OtherRight;
+  isGivenBy: (rule: ForeignRule) => boolean;
+  rightOn: (name: string) => OtherRight;
 }
 
-const RELATIONS: readonly Relation[] = [
-  ...(['user', 'role'] as const).map((to): Relation => ({
+const RIGHTS_ON_NAMES: readonly NameRight[] = [
+  ...(['user', 'role'] as const).map((ownerType): NameRight => ({
     section: 'authorization',
-    field: `new_${to}`,
+    field: `new_${ownerType}`,
     isFieldRequired: true,
-    gives: ({ gives }) => gives.includes('true'),
-    right: (name) => ({ about: 'authorization', to, name }),
+    isGivenBy: ({ rights }) => rights.includes('true'),
+    rightOn: (name) => ({ about: 'authorization', to: ownerType, name }),
   })),
   {
     section: 'catalogs',
     field: 'catalog',
-    gives: ({ gives }) => gives.includes('owner'),
-    right: (catalog) => ({ about: 'catalog-ownership', resource: { catalog } }),
+    isGivenBy: ({ rights }) => rights.includes('owner'),
+    rightOn: (catalog) => ({ about: 'catalog-ownership', resource: { catalog } }),
   },
 ];
 
-/** A relation as rules about session properties, which decide in the same way: each name becomes a property. */
-function relationDocument(rules: ForeignRules, audiences: Audiences, relation: Relation): RulesDocument {
-  const { section, field, isFieldRequired, gives } = relation;
-  const pairs = (rules.get(section) ?? []).flatMap((rule) => {
+/** Writes the rules about `nameRight` as rules about session properties, because `RulesDocument` has no section for `nameRight`. */
+function sessionPropertyDocument(rules: ForeignRules, audiences: Audiences, nameRight: NameRight): RulesDocument {
+  const { section, field, isFieldRequired, isGivenBy } = nameRight;
+  const convertedRules = (rules.get(section) ?? []).flatMap((rule) => {
     const { user } = audiences.audience(rule);
     const names = rule.patterns.get(field)?.text;
     if (user === null || (isFieldRequired && names === undefined)) return [];
     return [
-      { ...(user !== undefined && { user }), ...(names !== undefined && { property: names }), allow: gives(rule) },
+      { ...(user !== undefined && { user }), ...(names !== undefined && { property: names }), allow: isGivenBy(rule) },
     ];
   });
-  const { everybody } = audiences;
-  // The last rule changes nothing but names every listed user, so that all are compared.
-  const last = everybody === undefined ? [] : [{ user: everybody, allow: false }];
-  return { ...NO_RULES, system_session_properties: [...pairs, ...last] };
+  const { everybodyPattern } = audiences;
+  // The added rule gives nothing. It names every listed user, because only users whom rules name are compared.
+  const everybodyRules = everybodyPattern === undefined ? [] : [{ user: everybodyPattern, allow: false }];
+  return { ...NO_RULES, system_session_properties: [...convertedRules, ...everybodyRules] };
 }
 
-function related({ fact, ...users }: AccessDifference, { right }: Relation): AccessDifference<OtherRight>[] {
-  return fact.about === 'session-property' ? [{ ...users, fact: right(fact.property) }] : [];
+function withRightOnName({ fact, ...users }: AccessDifference, { rightOn }: NameRight): AccessDifference<OtherRight>[] {
+  return fact.about === 'session-property' ? [{ ...users, fact: rightOn(fact.property) }] : [];
 }

@@ -12,7 +12,7 @@ function explained(file: object, question: Question, user: Parameters<typeof exp
   if (rules === null) throw new Error('no rules');
   const explanation = explainForeign(rules, user, question, new WorkBudget(100_000_000));
   if (explanation.kind === 'undecided') return `${explanation.rule.place} undecided: ${explanation.message}`;
-  const { allowed, rule, considered, section, isAbsent, refusedFor } = explanation;
+  const { allowed, rule, consideredRules: considered, section, isAbsent, refusalReason: refusedFor } = explanation;
   const before = considered.map(({ place }) => place).join(' ');
   return `${allowed ? 'yes' : 'no'} ${isAbsent ? `without ${section}` : (rule?.place ?? `none of ${section}`)}${before && ` after ${before}`}${refusedFor === null ? '' : `: it ${refusedFor}`}`;
 }

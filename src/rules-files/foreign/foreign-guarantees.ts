@@ -1,71 +1,74 @@
-import { anyOf } from '../../trino-rules/compile/name-pattern.js';
+import { nameProblem } from '../../kernel/name.js';
+import { patternOfNames } from '../../trino-rules/compile/name-pattern.js';
 import { compareDocuments, type DocumentComparisonSink } from '../../trino-rules/diff/document-comparison.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { type AccessFact, standingForOthers } from '../../trino-rules/engine/access-fact.js';
+import { type AccessFact, markRepresentative } from '../../trino-rules/engine/access-fact.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import type { Bitset } from '../../trino-rules/engine/sparse-bitset.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
 import { type Guarantee, principalsIn } from '../../trino-rules/model/guarantee.js';
 import type { Node } from '../../trino-rules/model/node.js';
-import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
+import { type PolicyPrincipal, type Principal, PRINCIPAL_TYPES } from '../../trino-rules/model/principal.js';
 import { SnapshotDecoder, type SnapshotProblem } from '../../trino-rules/model/snapshot-decoder.js';
-import { SnapshotNames, SnapshotRows } from '../../trino-rules/model/snapshot-rows.js';
+import { SnapshotRowReader } from '../../trino-rules/model/snapshot-rows.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import { breachText, GuaranteeJudge, type Verdict, type Witness } from '../../trino-rules/verify/guarantee-judge.js';
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
-import { ANYBODY, foreignPatterns, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
+import { ALL_USERS, newPatternCache, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
 import { explainForeign } from './foreign-explanation.js';
 import { isAskable } from './foreign-diff.js';
 
-/** The guarantees of a file, with the names that they spell. */
+/** The guarantees of a file, with the names of the principals in them. */
 export interface NamedGuarantees {
   guarantees: Guarantee[];
-  /** By the ids that the guarantees have. */
+  /** Names of users by their ids in the guarantees. */
   users: ReadonlyMap<number, string>;
   groups: ReadonlyMap<number, string>;
 }
 
-/** The service accounts and the catalog that guarantees do not cover. */
-type UntouchedSettings = Pick<SnapshotSettings, 'serviceAccounts' | 'metadataCatalog'>;
+/** The service accounts and the catalog to which guarantees do not apply. */
+type ExemptSettings = Pick<SnapshotSettings, 'serviceAccounts' | 'metadataCatalog'>;
 
-/** Reads `guarantees` of a snapshot file, with names; all else in the file is not looked at. */
+/** Reads `guarantees` of a snapshot file, with names of principals instead of ids; ignores the rest of the file. */
 export function readGuarantees(
   value: unknown,
-  settings: UntouchedSettings,
-): { kind: 'read'; read: NamedGuarantees } | { kind: 'refused'; problems: SnapshotProblem[] } {
-  const form = new SnapshotDecoder();
-  const listed = typeof value === 'object' && value !== null && 'guarantees' in value ? value.guarantees : undefined;
-  const [users, groups] = [namesOfType(listed, 'user'), namesOfType(listed, 'group')];
-  const rowsOf = (names: ReadonlyMap<number, string>) => [...names].map(([id, name]) => ({ id, name, isActive: true }));
-  const names = new SnapshotNames(form, rowsOf(users), rowsOf(groups), settings);
-  const reader = new GuaranteeReader(form, names, new SnapshotRows(form, names, settings));
-  const guarantees = form.list(listed, 'guarantees', (each, path) => reader.guarantee(each, path, 0));
-  if (form.problems.length > 0) return { kind: 'refused', problems: form.problems };
-  return { kind: 'read', read: { guarantees, users, groups } };
+  settings: ExemptSettings,
+): { kind: 'read'; namedGuarantees: NamedGuarantees } | { kind: 'refused'; problems: SnapshotProblem[] } {
+  const decoder = new SnapshotDecoder();
+  const rows = typeof value === 'object' && value !== null && 'guarantees' in value ? value.guarantees : undefined;
+  const principals = principalsByName(decoder, settings.serviceAccounts);
+  const reader = new GuaranteeReader(decoder, new SnapshotRowReader(decoder, principals, settings));
+  const guarantees = decoder.list(rows, 'guarantees', (each, path) => reader.readGuarantee(each, path, 0));
+  if (decoder.problems.length > 0) return { kind: 'refused', problems: decoder.problems };
+  return { kind: 'read', namedGuarantees: { guarantees, ...principals.names } };
 }
 
-/** Every name of that type in a value of any shape, numbered. */
-function namesOfType(value: unknown, type: string): ReadonlyMap<number, string> {
-  const found = new Set<string>();
-  const visit = (each: unknown): void => {
-    if (typeof each !== 'object' || each === null) return;
-    if ('type' in each && each.type === type && 'name' in each && typeof each.name === 'string') found.add(each.name);
-    for (const inner of Object.values(each)) visit(inner);
+/** Decodes principals by name, and gives them ids. Accepts any name, because no list has all users of the engine. */
+function principalsByName(decoder: SnapshotDecoder, serviceAccounts: readonly string[]) {
+  const namesByType = { users: new Map<number, string>(), groups: new Map<number, string>() };
+  const readPrincipal = (value: unknown, path: string): Principal => {
+    const row = decoder.object(value, path, ['type', 'name']);
+    const type = decoder.oneOf<Principal['type']>(row.type, `${path}.type`, PRINCIPAL_TYPES) ?? 'user';
+    const name = decoder.text(row.name, `${path}.name`, nameProblem);
+    if (type !== 'group' && serviceAccounts.includes(name))
+      decoder.addProblem(`${path}.name`, 'is a service account, which no guarantee is about');
+    if (type === 'engine') return { type, name };
+    const namesById = namesByType[`${type}s`];
+    namesById.set(namesById.size, name);
+    return { type, id: namesById.size - 1 };
   };
-  visit(value);
-  return new Map([...found].map((name, i) => [i + 1, name]));
+  return { names: namesByType, readPrincipal };
 }
 
-/** What breaks a guarantee in a file. */
+/** The access of a person that breaks a guarantee. */
 export interface ForeignBreach extends Pick<Witness, 'privilege' | 'fact'> {
-  /** A name, or one that stands for users whom no rule spells (`standingForOthers`). */
+  /** The person's name. A name from `markRepresentative` stands for all users whom no rule names. */
   person: string;
-  /** In words. */
   message: string;
-  /** The deciding rule; null: none matches, or its section is absent. */
+  /** The rule that gives the access; null: no rule matches, or the section is absent. */
   rule: ForeignRule | null;
 }
 
@@ -75,7 +78,6 @@ export interface ForeignVerdict extends Pick<Verdict, 'guarantee' | 'isBroken' |
 
 export type GuaranteeTest =
   | { kind: 'judged'; verdicts: ForeignVerdict[] }
-  /** Patterns that match unknown names, or rules for groups without a list of users. */
   | { kind: 'undecided'; problems: RuleProblem[] };
 
 interface RuleProblem {
@@ -85,59 +87,61 @@ interface RuleProblem {
 }
 
 /**
- * Judges guarantees by any rules file: for the users of a list, the names that rules and guarantees spell, one name of each kind that
- * patterns tell apart, and somebody else.
+ * Judges whether a rules file keeps guarantees: for listed users, for names in rules and guarantees, and for made-up users.
  * @param users with their groups; null: there is no list, and no rule may be for a group
  * @throws BudgetExceeded
  */
-export function testForeign(
+export function testForeignGuarantees(
   rules: ForeignRules,
-  { guarantees, users: ids, groups }: NamedGuarantees,
+  { guarantees, ...principalNames }: NamedGuarantees,
   users: readonly ListedUser[] | null,
-  { serviceAccounts, metadataCatalog }: UntouchedSettings,
+  { serviceAccounts, metadataCatalog }: ExemptSettings,
   budget: WorkBudget,
 ): GuaranteeTest {
-  const audiences = users === null ? ANYBODY : listedAndOthers(new ListedUsers(users, foreignPatterns(budget)));
-  const forGroups = users === null ? [...rules.values()].flat().flatMap(groupProblem) : [];
-  const { document, unjudged } = foreignDocument(rules, audiences, ({ text }) => text);
-  const problems = [...forGroups, ...unjudged.map(({ rule, at, message }) => ({ rule: rule.place, at, message }))];
+  const audiences = users === null ? ALL_USERS : audiencesBeyondList(new ListedUsers(users, newPatternCache(budget)));
+  const groupProblems = users === null ? [...rules.values()].flat().flatMap(groupProblem) : [];
+  const { document, unjudgedPatterns: unjudged } = foreignDocument(rules, audiences, ({ text }) => text);
+  const problems = [...groupProblems, ...unjudged.map(({ rule, at, message }) => ({ rule: rule.place, at, message }))];
   if (problems.length > 0) return { kind: 'undecided', problems };
 
-  const groupsOf = new Map((users ?? []).map(({ name, groups: of }) => [name, of]));
-  const patterns = foreignPatterns(budget);
-  const spelling = spelledBy(guarantees, [...groupsOf.keys(), ...ids.values()]);
-  const people = new UserUniverse([], [spelling, document], patterns, true);
-  const [nothing, given] = [new EngineSets(spelling, patterns, people), new EngineSets(document, patterns, people)];
-  const untouched = new Set(serviceAccounts.flatMap((name) => people.named(name)));
-  const namesOf = (principal: Principal): string[] => {
-    if (principal.type !== 'group') return ['name' in principal ? principal.name : (ids.get(principal.id) ?? '')];
-    const group = groups.get(principal.id) ?? '';
-    return [...groupsOf].flatMap(([name, of]) => (of.includes(group) ? [name] : []));
+  const groupsByUser = new Map((users ?? []).map(({ name, groups: userGroups }) => [name, userGroups]));
+  const patterns = newPatternCache(budget);
+  const namesOf = (principal: PolicyPrincipal): string[] => {
+    if (principal.type === 'everyone') return [];
+    const name = 'name' in principal ? principal.name : (principalNames[`${principal.type}s`].get(principal.id) ?? '');
+    if (principal.type !== 'group') return [name];
+    return [...groupsByUser].flatMap(([user, userGroups]) => (userGroups.includes(name) ? [user] : []));
   };
+  const namedUsers = guarantees.flatMap(principalsIn).flatMap(namesOf);
+  const guaranteeRules = rulesOfGuarantees(guarantees, [...new Set([...groupsByUser.keys(), ...namedUsers])]);
+  const universe = new UserUniverse([], [guaranteeRules, document], patterns, true);
+  const guaranteeSets = new EngineSets(guaranteeRules, patterns, universe);
+  const fileSets = new EngineSets(document, patterns, universe);
+  const exemptPositions = new Set(serviceAccounts.flatMap((name) => universe.positionsOf(name)));
   const positionsOf = (principal: PolicyPrincipal): readonly number[] =>
     principal.type === 'everyone'
-      ? [...people.names().keys()]
-      : namesOf(principal).flatMap((name) => people.named(name));
-  const judge = new GuaranteeJudge(guarantees, given, {
-    positionsOf: (principal) => positionsOf(principal).filter((position) => !untouched.has(position)),
+      ? [...universe.names().keys()]
+      : namesOf(principal).flatMap((name) => universe.positionsOf(name));
+  const judge = new GuaranteeJudge(guarantees, fileSets, {
+    positionsOf: (principal) => positionsOf(principal).filter((position) => !exemptPositions.has(position)),
     metadataCatalog,
   });
-  const see = (fact: AccessFact, words: Uint32Array, holders: Bitset): void => {
-    if (isAskable({ fact })) judge.addHolders(fact, words, holders);
+  const addHolders = (fact: AccessFact, activeWords: Uint32Array, holders: Bitset): void => {
+    if (isAskable({ fact })) judge.addHolders(fact, activeWords, holders);
   };
-  const sink: DocumentComparisonSink = {
-    compare: (fact, words, _, holders) => holders && see(fact(), words, holders),
-    compareRight: (fact, _, holders) => see(fact, given.everyWord, holders),
+  const comparisonSink: DocumentComparisonSink = {
+    compare: (fact, activeWords, _, holders) => holders && addHolders(fact(), activeWords, holders),
+    compareHolders: (fact, _, holders) => addHolders(fact, fileSets.everyWordIndex, holders),
   };
-  compareDocuments(nothing, given, sink, true);
+  compareDocuments(guaranteeSets, fileSets, comparisonSink, true);
 
   const verdicts = judge.verdicts().map(({ guarantee, isBroken, brokenBy, witnesses }): ForeignVerdict => {
-    const pairs = (isBroken ? witnesses : []).flatMap((each) => [each, each.second ?? []].flat());
-    const breaches = pairs.map((witness): ForeignBreach => {
-      const { position, privilege, fact } = witness;
-      const name = people.names()[position] ?? '';
-      const rule = explainForeign(rules, { name, groups: groupsOf.get(name) ?? [] }, fact, budget).rule;
-      const person = people.isUnnamed(position) ? standingForOthers(name) : name;
+    const allWitnesses = (isBroken ? witnesses : []).flatMap((each) => [each, each.secondWitness ?? []].flat());
+    const breaches = allWitnesses.map((witness): ForeignBreach => {
+      const { userPosition, privilege, fact } = witness;
+      const name = universe.names()[userPosition] ?? '';
+      const rule = explainForeign(rules, { name, groups: groupsByUser.get(name) ?? [] }, fact, budget).rule;
+      const person = universe.isRepresentative(userPosition) ? markRepresentative(name) : name;
       return { person, privilege, fact, message: breachText(guarantee, witness, person), rule };
     });
     return { guarantee, isBroken, brokenBy, breaches };
@@ -152,42 +156,41 @@ function groupProblem(rule: ForeignRule): RuleProblem[] {
   return [{ rule: rule.place, at: group.at, message }];
 }
 
-/** Rules for groups apply only to listed users; all other rules also to unlisted ones. */
-function listedAndOthers(listed: ListedUsers): Audiences {
-  const ofRule = (rule: ForeignRule): Audiences => (groupPattern(rule) === undefined ? ANYBODY : listed);
+/** Rules for groups apply only to listed users. All other rules also apply to unlisted users. */
+function audiencesBeyondList(listedUsers: ListedUsers): Audiences {
+  const audiencesFor = (rule: ForeignRule): Audiences => (groupPattern(rule) === undefined ? ALL_USERS : listedUsers);
   return {
-    everybody: undefined,
-    audience: (rule) => ofRule(rule).audience(rule),
-    namesOf: (rule) => ofRule(rule).namesOf(rule),
+    everybodyPattern: undefined,
+    audience: (rule) => audiencesFor(rule).audience(rule),
+    namesOf: (rule) => audiencesFor(rule).namesOf(rule),
   };
 }
 
-/** Rules that give nothing, and spell the names that are to be asked about. */
-function spelledBy(guarantees: readonly Guarantee[], users: readonly string[]): RulesDocument {
-  const scopes = guarantees.flatMap((guarantee) => guarantee.scopes.map(({ resource }) => resource));
-  const engines = guarantees.flatMap(principalsIn).flatMap((each) => (each.type === 'engine' ? [each.name] : []));
-  const names = [...new Set([...users, ...engines])];
-  const nodes = scopes.filter(({ catalog }) => catalog !== undefined);
-  const spelled = <K extends string>(key: K, name: string | undefined) =>
-    (name === undefined ? {} : { [key]: anyOf([name]) }) as Partial<Record<K, string>>;
-  const at = ({ catalog, schema }: Node) => ({
-    ...spelled('catalog', catalog),
-    ...spelled('schema', schema),
+/** Rules that give nothing. They name the users and nodes of guarantees, so that the comparison also evaluates these names. */
+function rulesOfGuarantees(guarantees: readonly Guarantee[], users: readonly string[]): RulesDocument {
+  const scopeNodes = guarantees.flatMap((guarantee) => guarantee.scopes.map(({ resource }) => resource));
+  const nodes = scopeNodes.filter(({ catalog }) => catalog !== undefined);
+  const namePattern = <K extends string>(key: K, name: string | undefined) =>
+    (name === undefined ? {} : { [key]: patternOfNames([name]) }) as Partial<Record<K, string>>;
+  const nodePatterns = ({ catalog, schema }: Node) => ({
+    ...namePattern('catalog', catalog),
+    ...namePattern('schema', schema),
     privileges: [],
   });
-  const above = nodes.filter(({ table }) => table === undefined);
+  const nodesAboveTables = nodes.filter(({ table }) => table === undefined);
   return {
     ...NO_RULES,
     tables: nodes.flatMap((node) => {
-      const { table } = spelled('table', node.table);
-      return table === undefined ? [at(node)] : [table, `${table}[$].*`].map((each) => ({ ...at(node), table: each }));
+      const { table } = namePattern('table', node.table);
+      const patterns = nodePatterns(node);
+      return table === undefined ? [patterns] : [table, `${table}[$].*`].map((each) => ({ ...patterns, table: each }));
     }),
-    functions: above.map((node) => ({ ...at(node), ...spelled('function', node.routine) })),
-    procedures: above.map((node) => ({ ...at(node), ...spelled('procedure', node.routine) })),
+    functions: nodesAboveTables.map((node) => ({ ...nodePatterns(node), ...namePattern('function', node.routine) })),
+    procedures: nodesAboveTables.map((node) => ({ ...nodePatterns(node), ...namePattern('procedure', node.routine) })),
     queries: [
-      ...(names.length === 0 ? [] : [{ user: anyOf(names), allow: [] }]),
-      // Because of a rule with `queryOwner` each owner is evaluated.
-      ...(scopes.some(({ queries }) => queries !== undefined) ? [{ queryOwner: '.*', allow: [] }] : []),
+      ...(users.length === 0 ? [] : [{ user: patternOfNames(users), allow: [] }]),
+      // A rule with `queryOwner` makes the comparison evaluate each owner.
+      ...(scopeNodes.some(({ queries }) => queries !== undefined) ? [{ queryOwner: '.*', allow: [] }] : []),
     ],
   };
 }

@@ -1,164 +1,175 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
-import { isKillQuery, SYSTEM, type Node, withNames } from '../../trino-rules/model/node.js';
+import { isKillQuery, SYSTEM, type Node, mapNames } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { READERS_FILTER } from '../../trino-rules/document/rules-document.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
-import { nameInRules, renamed, type AccessFact } from '../../trino-rules/engine/access-fact.js';
-import { decidingRule, type RuleAt } from '../../trino-rules/engine/deciding-rule.js';
+import { unmarkRepresentative, renameFact, type AccessFact } from '../../trino-rules/engine/access-fact.js';
+import { decidingRule, type RuleLocation } from '../../trino-rules/engine/deciding-rule.js';
 import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { importFinding, type ImportCode, type ImportFinding, linesOf, propertiesText } from './import-finding.js';
+import { importFinding, type ImportCode, type ImportFinding, lossLines, propertiesText } from './import-finding.js';
 import type { Joiner } from './joiners.js';
 import type { ListedRules } from './listed-rules.js';
 import { tablesOfSystem } from './system-tables.js';
 
-/** Turns differences into findings: one for all differences with the same rule, users and reason. */
+/** Turns differences of access into findings. Differences with the same rule, users and reason become one finding. */
 export class DifferenceFindings {
-  private readonly classOfUser = new Map<string, number>();
-  private readonly classOfRules = new Map<string, number>();
+  private readonly ruleSetIdByUser = new Map<string, number>();
+  private readonly ruleSetIds = new Map<string, number>();
 
   constructor(
-    private readonly file: { rules: ForeignRules; at: number },
-    private readonly given: ListedRules,
+    private readonly rulesFile: { rules: ForeignRules; at: number },
+    private readonly listedRules: ListedRules,
     private readonly evaluator: Evaluator,
     private readonly patterns: PatternCache,
-    private readonly listed: readonly ListedUser[],
+    private readonly listedUsers: readonly ListedUser[],
   ) {}
 
-  /** @param isListed whether patterns were resolved to the names of a listing: all other names then have a finding of their own */
+  /** @param isListed whether the import replaced patterns by lists of names */
   lostFindings(differences: readonly AccessDifference[], { grants }: Snapshot, isListed: boolean): ImportFinding[] {
-    const asEveryone = new Set(
+    const impersonatorsOfAll = new Set(
       grants.flatMap(({ principal, resource: { as } }) =>
         principal.type === 'engine' && as?.type === 'everyone' ? [principal.name] : [],
       ),
     );
-    const names = new Set(this.listed.map(({ name }) => name));
+    const names = new Set(this.listedUsers.map(({ name }) => name));
     const codeOf = ({ fact, people }: AccessDifference): ImportCode => {
       if (fact.about === 'session-property') return 'import-session-properties';
-      if (isOfSystem(fact)) return 'import-system';
-      if (this.doorOf(fact, people[0] ?? '') !== null) return 'import-doors';
+      if (isUnusedSystemRight(fact)) return 'import-system';
+      if (this.loopholeOf(fact, people[0] ?? '') !== null) return 'import-doors';
       if (fact.about === 'catalog-mode') return 'import-entry';
       if (fact.about === 'queries' && fact.owner !== undefined && !names.has(fact.owner)) return 'import-unlisted';
-      if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => this.isProgram(name)))
-        return people.every((name) => asEveryone.has(name)) ? 'import-strangers' : 'import-unlisted';
-      return isListed && isOfPattern(fact) ? 'import-pattern-resolved' : 'import-lost';
+      if (fact.about === 'impersonation' && !names.has(fact.newUser) && people.every((name) => this.isEngineName(name)))
+        return people.every((name) => impersonatorsOfAll.has(name)) ? 'import-strangers' : 'import-unlisted';
+      return isListed && isAboutUnnamedData(fact) ? 'import-pattern-resolved' : 'import-lost';
     };
-    const byCode = new Map<ImportCode, AccessDifference[]>();
-    for (const each of this.splitByRule(differences)) getOrInsert(byCode, codeOf(each), () => []).push(each);
-    const found = (code: ImportCode): AccessDifference[] => byCode.get(code) ?? [];
+    const differencesByCode = new Map<ImportCode, AccessDifference[]>();
+    for (const each of this.splitByRule(differences)) getOrInsert(differencesByCode, codeOf(each), () => []).push(each);
+    const lossesOf = (code: ImportCode): AccessDifference[] => differencesByCode.get(code) ?? [];
     return [
-      ...this.findings('import-lost', found('import-lost'), (fact, user) => this.reasonOf(fact, user)),
-      ...this.findings('import-pattern-resolved', found('import-pattern-resolved'), () => OF_PATTERN),
-      ...this.findings('import-strangers', found('import-strangers'), () => OF_STRANGERS),
-      ...this.findings('import-unlisted', found('import-unlisted'), () => OF_UNLISTED),
-      ...this.findings('import-entry', found('import-entry'), () => OF_ENTRY),
-      ...DOORS.flatMap((door) => {
-        const closed = found('import-doors').filter(({ fact, people }) => this.doorOf(fact, people[0] ?? '') === door);
-        return this.summary('import-doors', closed, door, OF_DOORS);
+      ...this.findings('import-lost', lossesOf('import-lost'), (fact, user) => this.reasonOf(fact, user)),
+      ...this.findings('import-pattern-resolved', lossesOf('import-pattern-resolved'), () => PATTERN_REASON),
+      ...this.findings('import-strangers', lossesOf('import-strangers'), () => STRANGERS_REASON),
+      ...this.findings('import-unlisted', lossesOf('import-unlisted'), () => UNLISTED_REASON),
+      ...this.findings('import-entry', lossesOf('import-entry'), () => ENTRY_REASON),
+      ...LOOPHOLES.flatMap((loophole) => {
+        const opensIt = ({ fact, people }: AccessDifference) => this.loopholeOf(fact, people[0] ?? '') === loophole;
+        const loopholeDifferences = lossesOf('import-doors').filter(opensIt);
+        return this.summaryFinding('import-doors', loopholeDifferences, loophole, LOOPHOLES_REASON);
       }),
-      ...this.propertyFindings('import-session-properties', found('import-session-properties')),
-      ...this.summary('import-system', found('import-system'), 'write to, own and share what is in system', OF_SYSTEM),
+      ...this.propertyFindings('import-session-properties', lossesOf('import-session-properties')),
+      ...this.summaryFinding(
+        'import-system',
+        lossesOf('import-system'),
+        'write to, own and share what is in system',
+        SYSTEM_REASON,
+      ),
     ];
   }
 
   propertyFindings(code: ImportCode, differences: readonly AccessDifference[]): ImportFinding[] {
-    return this.summary(code, differences, propertiesText(differences), OF_SETTING);
+    return this.summaryFinding(code, differences, propertiesText(differences), SETTING_REASON);
   }
 
   /**
-   * Access that the file gives by groups and joiners do not get: listed users in the same groups have it by name, or no listed user is
-   * in the combination.
-   * @param lost access that joiners and listed users lose
+   * Findings about access that new members of a group (`Joiner`) would get from the file, but not from the import.
+   * @param lostAccess access that joiners and listed users lose
    */
-  joinerFindings(lost: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
-    const known = new Map(joiners.map((joiner) => [joiner.name, joiner]));
-    /** Whether another combination is the larger one: it says nothing new. */
-    const isWithin = (name: string, other: string): boolean => {
-      const [groups = [], larger = []] = [name, other].map((each) => known.get(each)?.groups);
-      return groups.length < larger.length && groups.every((group) => larger.includes(group));
+  joinerFindings(lostAccess: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
+    const joinersByName = new Map(joiners.map((joiner) => [joiner.name, joiner]));
+    /** Whether the user `otherName` has all groups of the user `name` and further groups, so that a finding about `otherName` is redundant. */
+    const isSubset = (name: string, otherName: string): boolean => {
+      const [groups = [], otherGroups = []] = [name, otherName].map((each) => joinersByName.get(each)?.groups);
+      return groups.length < otherGroups.length && groups.every((group) => otherGroups.includes(group));
     };
-    const findings = (code: 'import-joiners' | 'import-combinations', why: string): ImportFinding[] => {
-      const ofThem = lost.filter(isOfMembers).flatMap((difference) => {
-        const losing = new Set(difference.people);
-        const isLostByListed = difference.people.some((name) => !known.has(name));
-        const isLostAlone = (group: string): boolean =>
-          difference.people.some((name) => known.get(name)?.groups.join('\0') === group);
+    const findingsOf = (code: 'import-joiners' | 'import-combinations', why: string): ImportFinding[] => {
+      const joinerLosses = lostAccess.filter(canDependOnGroups).flatMap((difference) => {
+        const losingUsers = new Set(difference.people);
+        const isLostByListed = difference.people.some((name) => !joinersByName.has(name));
+        const isLostByGroup = (group: string): boolean =>
+          difference.people.some((name) => joinersByName.get(name)?.groups.join('\0') === group);
         const people = difference.people.filter((name) => {
-          const joiner = known.get(name);
-          if (joiner === undefined || joiner.knownAs !== undefined) return false;
-          if ((joiner.isPair === true) !== (code === 'import-combinations')) return false;
-          if (joiner.isPair && joiner.groups.some(isLostAlone)) return false;
-          return joiner.like.length === 0 ? !isLostByListed : !joiner.like.some((each) => losing.has(each));
+          const joiner = joinersByName.get(name);
+          if (joiner === undefined || joiner.realName !== undefined) return false;
+          if ((joiner.isUnlisted === true) !== (code === 'import-combinations')) return false;
+          if (joiner.isUnlisted && joiner.groups.some(isLostByGroup)) return false;
+          return joiner.sameGroupUsers.length === 0
+            ? !isLostByListed
+            : !joiner.sameGroupUsers.some((each) => losingUsers.has(each));
         });
         if (people.length === 0) return [];
         if (code === 'import-joiners') return [{ ...difference, people }];
-        return [{ ...difference, people: people.filter((name) => !people.some((other) => isWithin(other, name))) }];
+        return [{ ...difference, people: people.filter((name) => !people.some((other) => isSubset(other, name))) }];
       });
-      return this.findingsAtRules(code, ofThem, why).map((finding) => {
-        const found = finding.people.flatMap((name) => known.get(name) ?? []);
-        const combinations = found.map(({ groups }) => (groups.length === 0 ? 'no group' : groups.join(' and ')));
-        const people = [...new Set(found.flatMap(({ like }) => like))].sort();
-        const more = combinations.splice(MOST_NAMED).length;
-        const who = `who joins ${[...combinations, ...(more > 0 ? [`${more} more`] : [])].join(', or ')}`;
-        return { ...finding, people, what: finding.what.map((each) => `${who}: ${each}`) };
+      return this.findingsAtRules(code, joinerLosses, why).map((finding) => {
+        const hypotheticalUsers = finding.people.flatMap((name) => joinersByName.get(name) ?? []);
+        const combinationTexts = hypotheticalUsers.map(({ groups }) =>
+          groups.length === 0 ? 'no group' : groups.join(' and '),
+        );
+        const people = [...new Set(hypotheticalUsers.flatMap(({ sameGroupUsers }) => sameGroupUsers))].sort();
+        const omittedCount = combinationTexts.splice(MAX_SHOWN_COMBINATIONS).length;
+        const joinersText = `who joins ${[...combinationTexts, ...(omittedCount > 0 ? [`${omittedCount} more`] : [])].join(', or ')}`;
+        return { ...finding, people, what: finding.what.map((each) => `${joinersText}: ${each}`) };
       });
     };
-    return [...findings('import-joiners', OF_JOINERS), ...findings('import-combinations', OF_COMBINATIONS)];
+    return [...findingsOf('import-joiners', JOINERS_REASON), ...findingsOf('import-combinations', COMBINATIONS_REASON)];
   }
 
-  /** Access that users whom a rule names keep after leaving a group, although the file gives it only to members of the group. */
-  leaverFindings(kept: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
-    const names = new Map(joiners.map(({ name, knownAs = name }) => [name, knownAs]));
-    return this.findingsAtRules('import-leavers', kept.filter(isOfMembers), OF_LEAVERS).map((finding) => ({
-      ...finding,
-      people: [...new Set(finding.people.map((name) => names.get(name) ?? name))].sort(),
-    }));
+  /** Findings about access that the file gives to a group and the import gives to single users. These users keep the access when they leave the group. */
+  leaverFindings(keptDifferences: readonly AccessDifference[], joiners: readonly Joiner[]): ImportFinding[] {
+    const realNameByName = new Map(joiners.map(({ name, realName = name }) => [name, realName]));
+    return this.findingsAtRules('import-leavers', keptDifferences.filter(canDependOnGroups), LEAVERS_REASON).map(
+      (finding) => ({
+        ...finding,
+        people: [...new Set(finding.people.map((name) => realNameByName.get(name) ?? name))].sort(),
+      }),
+    );
   }
 
-  /** Only the differences that some statement can show: `system` has few tables. */
-  withEffect(differences: readonly AccessDifference[], next: Evaluator): AccessDifference[] {
+  /** The differences that change what a statement may do. */
+  differencesWithEffect(differences: readonly AccessDifference[], importedEvaluator: Evaluator): AccessDifference[] {
     return differences.filter(({ fact, people }) => {
-      // The mode `all` alone and the catalog `system` alone permit no statement.
+      // The catalog mode `all`, and entry to the catalog `system`, give nothing without privileges.
       if (fact.about === 'catalog-mode') return fact.mode !== 'all' && fact.resource.catalog !== SYSTEM;
       if (fact.about !== 'privilege' || fact.privilege !== 'SELECT' || fact.resource.catalog !== SYSTEM) return true;
       const { schema = '', table = '' } = fact.resource;
-      const [tables, rules] = [tablesOfSystem(schema), [this.evaluator, next] as const];
-      const reads = (name: string, user: string): boolean[] =>
-        rules.map((each) => each.maySelect(user, { catalog: SYSTEM, schema, table: name }, []));
-      const isLost = (name: string): boolean => people.some((user) => reads(name, user).join() === 'true,false');
-      return tables.includes(table) || (isUnnamed(table) && tables.some(isLost));
+      const [systemTables, evaluators] = [tablesOfSystem(schema), [this.evaluator, importedEvaluator] as const];
+      const mayRead = (name: string, user: string): boolean[] =>
+        evaluators.map((each) => each.maySelect(user, { catalog: SYSTEM, schema, table: name }, []));
+      const losesReader = (name: string): boolean => people.some((user) => mayRead(name, user).join() === 'true,false');
+      return systemTables.includes(table) || (isFreshName(table) && systemTables.some(losesReader));
     });
   }
 
-  /** The way around a restriction (docs/limits.md) that grants do not open; null: the fact is no such way. */
-  private doorOf(fact: AccessFact, user: string): Door | null {
-    if (fact.about === 'table-procedures') return PROCEDURES;
-    if (fact.about === 'hidden-column') return STORAGE_COLUMNS.includes(fact.column) ? STORAGE : null;
+  /** The loophole (a way around restrictions, docs/limits.md) that gives a user this access; null: no loophole gives the access. */
+  private loopholeOf(fact: AccessFact, user: string): Loophole | null {
+    if (fact.about === 'table-procedures') return PROCEDURES_LOOPHOLE;
+    if (fact.about === 'hidden-column') return STORAGE_COLUMNS.includes(fact.column) ? STORAGE_LOOPHOLE : null;
     if (fact.about !== 'privilege') return null;
-    if (fact.resource.table?.includes(`$${FRESH_PREFIX}`) === true) return COMPANIONS;
-    if (!PRIVILEGES_OF_WRITING.includes(fact.privilege)) return null;
-    const rule = this.given.document.tables[this.decidingRuleFor(fact, user)?.index ?? -1];
-    if (rule === undefined || this.given.problemOf(rule) !== null) return null;
-    if (rule.columns?.some(({ mask }) => mask !== undefined) === true) return WRITING;
+    if (fact.resource.table?.includes(`$${FRESH_PREFIX}`) === true) return COMPANIONS_LOOPHOLE;
+    if (!WRITE_PRIVILEGES.includes(fact.privilege)) return null;
+    const rule = this.listedRules.document.tables[this.decidingRuleFor(fact, user)?.index ?? -1];
+    if (rule === undefined || this.listedRules.problemOf(rule) !== null) return null;
+    if (rule.columns?.some(({ mask }) => mask !== undefined) === true) return WRITING_LOOPHOLE;
     const isFiltered = rule.filter !== undefined && rule.filter !== READERS_FILTER;
-    return isFiltered && fact.privilege !== 'INSERT' ? WRITING : null;
+    return isFiltered && fact.privilege !== 'INSERT' ? WRITING_LOOPHOLE : null;
   }
 
-  /** One finding for all differences, at the first rule. */
-  private summary(
+  /** One finding for all differences, at the first rule concerned. */
+  private summaryFinding(
     code: ImportCode,
     differences: readonly AccessDifference[],
-    what: string,
+    accessText: string,
     why: string,
   ): ImportFinding[] {
     const places = differences.map(({ fact, people }) => this.placeOf(fact, people[0] ?? ''));
-    const [first] = places.sort((a, b) => a.at - b.at);
+    const [firstPlace] = places.sort((a, b) => a.at - b.at);
     const people = new Set(differences.flatMap((each) => each.people));
-    return first === undefined ? [] : [importFinding(code, [...people].sort(), [what], why, first)];
+    return firstPlace === undefined ? [] : [importFinding(code, [...people].sort(), [accessText], why, firstPlace)];
   }
 
   private findingsAtRules(code: ImportCode, differences: readonly AccessDifference[], why: string): ImportFinding[] {
@@ -170,110 +181,111 @@ export class DifferenceFindings {
     differences: readonly AccessDifference[],
     reason: (fact: AccessFact, user: string) => string,
   ): ImportFinding[] {
-    const alike = new Map<string, { facts: AccessDifference[]; finding: ImportFinding }>();
+    const findingsByKey = new Map<string, { differences: AccessDifference[]; finding: ImportFinding }>();
     for (const difference of differences) {
       const { fact, people } = difference;
       const user = people[0] ?? '';
       const [why, place] = [reason(fact, user), this.placeOf(fact, user)];
       const key = JSON.stringify([people, why, place]);
-      getOrInsert(alike, key, () => ({ facts: [], finding: importFinding(code, people, [], why, place) })).facts.push(
-        difference,
-      );
+      getOrInsert(findingsByKey, key, () => ({
+        differences: [],
+        finding: importFinding(code, people, [], why, place),
+      })).differences.push(difference);
     }
-    return [...alike.values()].map(({ facts, finding }) => ({ ...finding, what: linesOf(facts) }));
+    return [...findingsByKey.values()].map((each) => ({ ...each.finding, what: lossLines(each.differences) }));
   }
 
-  /** Splits differences by the rule that decides for each user. */
   private splitByRule(differences: readonly AccessDifference[]): AccessDifference[] {
     return differences.flatMap((difference) => {
-      const people = new Map<string, string[]>();
-      const keys = new Map<number, string>();
+      const peopleByPlace = new Map<string, string[]>();
+      const placeByRuleClass = new Map<number, string>();
       for (const user of difference.people) {
-        const key = getOrInsert(keys, this.likenessOf(user), () => {
+        const key = getOrInsert(placeByRuleClass, this.ruleSetIdOf(user), () => {
           const { rule, at } = this.placeOf(difference.fact, user);
           return `${rule ?? ''} ${at}`;
         });
-        getOrInsert(people, key, () => []).push(user);
+        getOrInsert(peopleByPlace, key, () => []).push(user);
       }
-      return [...people.values()].map((names) => ({ ...difference, people: names }));
+      return [...peopleByPlace.values()].map((names) => ({ ...difference, people: names }));
     });
   }
 
-  /** The same number for users with the same rules. */
-  private likenessOf(user: string): number {
-    return getOrInsert(this.classOfUser, user, () => {
-      const { impersonation, ...sections } = this.given.document;
-      const acting = impersonation.map(({ original_user: user }) => (user === undefined ? {} : { user }));
-      const rules = [...Object.values<readonly { user?: string }[]>(sections).flat(), ...acting];
-      const own = rules.flatMap((rule, index) => (this.patterns.matches(rule.user, user) ? [index] : []));
-      return getOrInsert(this.classOfRules, own.join(), () => this.classOfRules.size);
+  /** A number that is the same for users whom the same rules match. */
+  private ruleSetIdOf(user: string): number {
+    return getOrInsert(this.ruleSetIdByUser, user, () => {
+      const { impersonation, ...sections } = this.listedRules.document;
+      const impersonationRules = impersonation.map(({ original_user: user }) => (user === undefined ? {} : { user }));
+      const rules = [...Object.values<readonly { user?: string }[]>(sections).flat(), ...impersonationRules];
+      const matchingRules = rules.flatMap((rule, index) => (this.patterns.matches(rule.user, user) ? [index] : []));
+      return getOrInsert(this.ruleSetIds, matchingRules.join(), () => this.ruleSetIds.size);
     });
   }
 
   private placeOf(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
-    const deciding = this.decidingRuleFor(fact, user);
-    const rule = deciding && this.given.sourceOf(this.given.document[deciding.section][deciding.index] ?? {});
-    return { rule: rule?.place ?? null, at: rule?.at ?? this.file.at };
+    const location = this.decidingRuleFor(fact, user);
+    const rule =
+      location && this.listedRules.sourceOf(this.listedRules.document[location.section][location.index] ?? {});
+    return { rule: rule?.place ?? null, at: rule?.at ?? this.rulesFile.at };
   }
 
-  private decidingRuleFor(fact: AccessFact, user: string): RuleAt | null {
-    return decidingRule(this.evaluator, renamed(fact, nameInRules, nameInRules), user);
+  private decidingRuleFor(fact: AccessFact, user: string): RuleLocation | null {
+    return decidingRule(this.evaluator, renameFact(fact, unmarkRepresentative, unmarkRepresentative), user);
   }
 
   private reasonOf(fact: AccessFact, user: string): string {
-    const deciding = this.decidingRuleFor(fact, user);
-    const isAbsent = deciding !== null && !this.file.rules.has(deciding.section);
-    const opened = isAbsent ? `without a section "${deciding.section}" everybody has it, but ` : '';
+    const location = this.decidingRuleFor(fact, user);
+    const isSectionAbsent = location !== null && !this.rulesFile.rules.has(location.section);
+    const absenceNote = isSectionAbsent ? `without a section "${location.section}" everybody has it, but ` : '';
     if (fact.about === 'impersonation')
-      return this.isProgram(user)
+      return this.isEngineName(user)
         ? 'nobody acts as strangers, service accounts and those who act as others themselves'
         : 'people do not act as others; the list marks a program with engine: before its name';
-    const rule = deciding?.section === 'tables' ? this.given.document.tables[deciding.index] : undefined;
-    const problem = rule === undefined ? null : this.given.problemOf(rule);
-    return opened + (problem ?? this.limitOfGrants(fact, user));
+    const rule = location?.section === 'tables' ? this.listedRules.document.tables[location.index] : undefined;
+    const problem = rule === undefined ? null : this.listedRules.problemOf(rule);
+    return absenceNote + (problem ?? this.grantLimitReason(fact, user));
   }
 
-  private isProgram(user: string): boolean {
-    return this.listed.some(({ name, isEngine }) => name === user && isEngine === true);
+  private isEngineName(user: string): boolean {
+    return this.listedUsers.some(({ name, isEngine }) => name === user && isEngine === true);
   }
 
-  private limitOfGrants(fact: AccessFact, user: string): string {
+  private grantLimitReason(fact: AccessFact, user: string): string {
     if (!('resource' in fact)) return 'no grant says it';
     const { catalog, schema, table } = fact.resource;
     if (fact.about === 'routine') {
       if (fact.privilege === 'OWNERSHIP') return 'nobody owns functions';
-      return [catalog, schema, fact.resource.routine].some(isUnnamed) ? OF_ROUTINE_PATTERN : OF_ROUTINE;
+      return [catalog, schema, fact.resource.routine].some(isFreshName) ? ROUTINE_PATTERN_REASON : ROUTINE_REASON;
     }
-    if (catalog === SYSTEM) return LIMIT_OF_SYSTEM;
-    if (isUnnamed(catalog))
-      return `a grant on everything would also reach catalogs that other rules decide; ${NEEDS_LISTING}`;
+    if (catalog === SYSTEM) return SYSTEM_TABLES_REASON;
+    if (isFreshName(catalog))
+      return `a grant on everything would also reach catalogs that other rules decide; ${LISTING_ADVICE}`;
     const isOwnership =
       fact.about === 'schema-ownership' || (fact.about === 'privilege' && fact.privilege === 'OWNERSHIP');
     if (isOwnership && this.isRestricted(fact.resource, user))
       return 'a filter, a mask, a hidden column or a deny wins over ownership of what it is on, and of the schema';
-    if (isUnnamed(schema) || isUnnamed(table))
-      return `a grant above would also reach names that other rules decide; ${NEEDS_LISTING}`;
+    if (isFreshName(schema) || isFreshName(table))
+      return `a grant above would also reach names that other rules decide; ${LISTING_ADVICE}`;
     return 'what is granted and denied above reaches it, too';
   }
 
-  /** Whether the file restricts a table at or below a node for a user. */
+  /** Whether a table rule restricts a user at the node or below it: the rule gives no privileges, or has a filter or columns. */
   private isRestricted(node: Node, user: string): boolean {
-    const { catalog, schema, table } = withNames(node, nameInRules);
-    const isAbout = (pattern: string | undefined, name: string | undefined): boolean =>
+    const { catalog, schema, table } = mapNames(node, unmarkRepresentative);
+    const matchesIfNamed = (pattern: string | undefined, name: string | undefined): boolean =>
       name === undefined || this.patterns.matches(pattern, name);
-    return this.given.document.tables.some(
+    return this.listedRules.document.tables.some(
       (rule) =>
         this.patterns.matches(rule.user, user) &&
-        isAbout(rule.catalog, catalog) &&
-        isAbout(rule.schema, schema) &&
-        isAbout(rule.table, table) &&
+        matchesIfNamed(rule.catalog, catalog) &&
+        matchesIfNamed(rule.schema, schema) &&
+        matchesIfNamed(rule.table, table) &&
         (rule.privileges.length === 0 || rule.filter !== undefined || rule.columns !== undefined),
     );
   }
 }
 
-/** Whether a fact is a right in `system` other than reading: only views for others use such a right. */
-function isOfSystem(fact: AccessFact): boolean {
+/** Whether a fact is a right in `system` of almost no use: any but SELECT and the call of `kill_query`. */
+function isUnusedSystemRight(fact: AccessFact): boolean {
   if (!('resource' in fact) || fact.resource.catalog !== SYSTEM) return false;
   return (
     fact.about === 'schema-ownership' ||
@@ -282,54 +294,55 @@ function isOfSystem(fact: AccessFact): boolean {
   );
 }
 
-/** Whether an access can depend on groups. */
-function isOfMembers({ fact }: AccessDifference): boolean {
-  return !['session-property', 'catalog-mode', 'impersonation'].includes(fact.about) && !isOfSystem(fact);
+/** Whether the access of a difference can depend on groups. */
+function canDependOnGroups({ fact }: AccessDifference): boolean {
+  return !['session-property', 'catalog-mode', 'impersonation'].includes(fact.about) && !isUnusedSystemRight(fact);
 }
 
-/** Whether a fact is about data whose name no rule spells out. */
-function isOfPattern(fact: AccessFact): boolean {
+function isAboutUnnamedData(fact: AccessFact): boolean {
   if (!('resource' in fact) || fact.about === 'routine' || fact.resource.catalog === SYSTEM) return false;
   const { catalog, schema, table }: Node = fact.resource;
-  return [catalog, schema, table].some(isUnnamed);
+  return [catalog, schema, table].some(isFreshName);
 }
 
-function isUnnamed(name: string | undefined): boolean {
+function isFreshName(name: string | undefined): boolean {
   return name?.includes(FRESH_PREFIX) === true;
 }
 
-/** Limit of the combinations of groups in a line. */
-const MOST_NAMED = 20;
+/** The most combinations of groups that a finding names. */
+const MAX_SHOWN_COMBINATIONS = 20;
 
-const LIMIT_OF_SYSTEM =
-  'in system, metadata and jdbc are given whole, or but for tables that the file names; of runtime, tables by name';
+const SYSTEM_TABLES_REASON =
+  'in system, a grant covers all of metadata or jdbc, with or without the tables that the file names, and in runtime single tables';
 
-const OF_ROUTINE_PATTERN =
+const ROUTINE_PATTERN_REASON =
   'routines are granted by name, or all of a schema or catalog that is named or in a listing (--catalog): write the names that the pattern matches into the rule';
-const OF_ROUTINE =
-  'a filter, a mask, a hidden column or a deny in the catalog wins over it, or a grant would reach other routines, too';
-const NEEDS_LISTING = 'a listing (--catalog) tells which there are';
-const OF_ENTRY = 'a catalog is entered, and listed, by those with access to something in it';
-const OF_SETTING =
-  'session properties are a setting (ACL_SESSION_PROPERTIES), for everybody alike; list there the defaults of a session property manager, too: ' +
-  'up to Trino 483 they fail every query of those who may not set them, and those of a catalog cannot be listed';
-const OF_SYSTEM = 'system is the catalog of the engine itself, of which nothing but SELECT is granted';
-const OF_JOINERS = 'no grant to a group says it: those of the list have it by name, also when they leave the group';
-const OF_COMBINATIONS =
-  'nobody of the list is in both groups, and what is kept from one of them is kept from those of both';
-const OF_LEAVERS = 'a rule names them, and another one their groups: no grant and no deny says both';
-const OF_STRANGERS = 'these have no account, or are service accounts';
-const OF_UNLISTED = 'a grant names whom it is about, and others are not in the list';
-const OF_PATTERN = 'a pattern is granted as the names that the listing has, and not as those that come later';
+const ROUTINE_REASON =
+  'a filter, a mask, a hidden column or a deny in the catalog takes precedence, or a grant would reach other routines, too';
+const LISTING_ADVICE = 'a listing (--catalog) tells which there are';
+const ENTRY_REASON = 'users can enter and list only catalogs in which they have access to something';
+const SETTING_REASON =
+  'session properties are a setting (ACL_SESSION_PROPERTIES) for all users; list the defaults of a session property manager there, too: ' +
+  'up to Trino 483 they fail every query of users who may not set them, and properties of a catalog cannot be listed';
+const SYSTEM_REASON = 'system is the catalog of the engine itself, in which only SELECT can be granted';
+const JOINERS_REASON =
+  'no grant to a group expresses it: listed users get it by name, and keep it when they leave the group';
+const COMBINATIONS_REASON =
+  'no listed user is in both groups, and a restriction of one of them also holds for members of both';
+const LEAVERS_REASON = 'one rule names the users and another one their groups: no grant or deny expresses both';
+const STRANGERS_REASON = 'these users have no account, or are service accounts';
+const UNLISTED_REASON =
+  'a grant names the owner of the queries or the impersonated user, and this one is not in the list';
+const PATTERN_REASON = 'a pattern is granted as the names in the listing; names that are added later are not granted';
 
-/** Ways around restrictions on the engine (docs/limits.md). */
-const PROCEDURES = 'table procedures (ALTER TABLE … EXECUTE) of those who only read';
-const COMPANIONS = 'companion tables (t$files and others) of restricted tables';
-const STORAGE = 'columns of the storage ($path, $partition, $bucket) beside masked and hidden ones';
-const WRITING = 'UPDATE and DELETE beside a row filter, all writing beside a mask';
-const DOORS = [PROCEDURES, COMPANIONS, STORAGE, WRITING] as const;
-type Door = (typeof DOORS)[number];
+/** Ways by which the engine lets users bypass restrictions (docs/limits.md). */
+const PROCEDURES_LOOPHOLE = 'table procedures (ALTER TABLE … EXECUTE) of users who may only read';
+const COMPANIONS_LOOPHOLE = 'companion tables (t$files and others) of restricted tables';
+const STORAGE_LOOPHOLE = 'columns of the storage ($path, $partition, $bucket) beside masked and hidden ones';
+const WRITING_LOOPHOLE = 'UPDATE and DELETE beside a row filter, all writing beside a mask';
+const LOOPHOLES = [PROCEDURES_LOOPHOLE, COMPANIONS_LOOPHOLE, STORAGE_LOOPHOLE, WRITING_LOOPHOLE] as const;
+type Loophole = (typeof LOOPHOLES)[number];
 
-const OF_DOORS = 'they lead around what the rules restrict';
+const LOOPHOLES_REASON = 'they bypass restrictions of the rules';
 
-const PRIVILEGES_OF_WRITING: readonly string[] = ['INSERT', 'UPDATE', 'DELETE'];
+const WRITE_PRIVILEGES: readonly string[] = ['INSERT', 'UPDATE', 'DELETE'];

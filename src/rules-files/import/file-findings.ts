@@ -1,61 +1,60 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { firstNames } from '../../kernel/name.js';
+import { namesText } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
-import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
-import { anyName } from '../check/foreign-language.js';
+import { isReplacementSafe } from '../../trino-rules/model/named-others.js';
+import { selectivePattern } from '../check/foreign-language.js';
 import { type ForeignRule, type ForeignRules, groupPattern, userPattern } from '../check/foreign-rules.js';
 import {
-  foreignPatterns,
+  newPatternCache,
   canBeJudged,
   type ListedUser,
   ListedUsers,
-  ruleForGroups,
+  firstRuleForGroups,
   unlistedPrincipals,
 } from '../foreign/audiences.js';
 import { importFinding, type ImportFinding } from './import-finding.js';
 import { restrictedNewcomers } from './joiners.js';
 import { type ListedRules, listedRules } from './listed-rules.js';
 
-/** The rules of a file for the users of a list. */
+/** The rules of a file as they apply to listed users. */
 export interface RulesForUsers {
-  listed: ListedUsers;
-  given: ListedRules;
+  listedUsers: ListedUsers;
+  listedRules: ListedRules;
   evaluator: Evaluator;
-  /** Users that impersonate others are marked as programs. */
+  /** The listed users, with those that impersonate others marked as programs. */
   users: readonly ListedUser[];
-  /** One finding for each rule; `what` has the lines by which a list of users marks the programs. */
-  programs: ImportFinding[];
+  programFindings: ImportFinding[];
 }
 
 /**
- * Marks unmarked users as programs if a rule of `impersonation` names them and lets them impersonate another listed user. A pattern that
- * matches everybody does not name a user.
+ * Marks users as programs if a rule that is not for everybody lets them impersonate another listed user.
  * @throws BudgetExceeded
  */
-export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser[], budget: WorkBudget): RulesForUsers {
-  const patterns = foreignPatterns(budget);
-  const listed = new ListedUsers(unmarked, patterns);
-  const given = listedRules(rules, listed);
-  const { document } = given;
+export function rulesForUsers(rules: ForeignRules, userList: readonly ListedUser[], budget: WorkBudget): RulesForUsers {
+  const patterns = newPatternCache(budget);
+  const listedUsers = new ListedUsers(userList, patterns);
+  const convertedRules = listedRules(rules, listedUsers);
+  const { document } = convertedRules;
   const evaluator = new Evaluator(document, patterns);
-  const naming = new Map<ForeignRule, Set<string>>();
+  const namedUsersByRule = new Map<ForeignRule, Set<string>>();
   for (const rule of rules.get('impersonation') ?? []) {
-    const named = rule.gives.includes('true') ? namedBy(rule, listed, patterns) : [];
-    if (named.length > 0) naming.set(rule, new Set(named));
+    const namedUsers = rule.rights.includes('true') ? usersNamedBy(rule, listedUsers, patterns) : [];
+    if (namedUsers.length > 0) namedUsersByRule.set(rule, new Set(namedUsers));
   }
-  const targets = listed.users.map(({ name }) => name).filter(canBeImpersonated);
-  const programs = new Map<ForeignRule, ListedUser[]>();
-  const users = listed.users.map((user) => {
+  const newUserNames = listedUsers.users.map(({ name }) => name).filter(isReplacementSafe);
+  const programsByRule = new Map<ForeignRule, ListedUser[]>();
+  const users = listedUsers.users.map((user) => {
     const { name: original_user, isEngine } = user;
-    if (isEngine !== undefined || ![...naming.values()].some((named) => named.has(original_user))) return user;
-    for (const new_user of targets) {
-      const index = evaluator.first.index(document.impersonation, { original_user, new_user });
-      const deciding = document.impersonation[index ?? -1];
-      const rule = deciding?.allow === true ? given.sourceOf(deciding) : null;
-      if (new_user === original_user || rule === null || !naming.has(rule)) continue;
-      getOrInsert(programs, rule, () => []).push(user);
+    if (isEngine !== undefined || ![...namedUsersByRule.values()].some((userNames) => userNames.has(original_user)))
+      return user;
+    for (const new_user of newUserNames) {
+      const index = evaluator.firstMatch.index(document.impersonation, { original_user, new_user });
+      const decidingRule = document.impersonation[index ?? -1];
+      const rule = decidingRule?.allow === true ? convertedRules.sourceOf(decidingRule) : null;
+      if (new_user === original_user || rule === null || !namedUsersByRule.has(rule)) continue;
+      getOrInsert(programsByRule, rule, () => []).push(user);
       return { ...user, isEngine: true };
     }
     return user;
@@ -63,15 +62,15 @@ export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser
   const why =
     'this rule lets it act as others; "users import" makes no account of it by --rules, or by this line; user: before a name marks a person';
   return {
-    listed,
-    given,
+    listedUsers,
+    listedRules: convertedRules,
     evaluator,
     users,
-    programs: [...programs].map(([{ place, at }, found]) =>
+    programFindings: [...programsByRule].map(([{ place, at }, foundUsers]) =>
       importFinding(
         'import-program',
-        found.map(({ name }) => name),
-        found.map(lineOf),
+        foundUsers.map(({ name }) => name),
+        foundUsers.map(programLine),
         why,
         { rule: place, at },
       ),
@@ -79,167 +78,171 @@ export function rulesForUsers(rules: ForeignRules, unmarked: readonly ListedUser
   };
 }
 
-/** Users without mark, address and group to whom a rule that names them gives ownership or writing, each with the first such rule. */
+/** By user without groups and without `isEngine`: the first rule that names the user and gives ownership or writing. */
 export function writersWithoutMark(
   rules: ForeignRules,
-  { listed, users }: RulesForUsers,
+  { listedUsers, users }: RulesForUsers,
   patterns: PatternCache,
 ): Map<string, ForeignRule> {
-  const unmarked = users.filter(({ isEngine, groups }) => isEngine === undefined && groups.length === 0);
-  const names = new Set(unmarked.map(({ name }) => name));
-  const found = new Map<string, ForeignRule>();
+  const unmarkedUsers = users.filter(({ isEngine, groups }) => isEngine === undefined && groups.length === 0);
+  const unmarkedNames = new Set(unmarkedUsers.map(({ name }) => name));
+  const writeRuleByName = new Map<string, ForeignRule>();
   for (const rule of [...(rules.get('schemas') ?? []), ...(rules.get('tables') ?? [])]) {
-    if (!rule.gives.some((each) => OWNING_OR_WRITING.includes(each))) continue;
-    for (const name of namedBy(rule, listed, patterns)) if (names.has(name)) getOrInsert(found, name, () => rule);
+    if (!rule.rights.some((each) => OWNER_AND_WRITE_RIGHTS.includes(each))) continue;
+    for (const name of usersNamedBy(rule, listedUsers, patterns))
+      if (unmarkedNames.has(name)) getOrInsert(writeRuleByName, name, () => rule);
   }
-  return found;
+  return writeRuleByName;
 }
 
-const OWNING_OR_WRITING = ['true', 'OWNERSHIP', 'INSERT', 'UPDATE', 'DELETE'];
+const OWNER_AND_WRITE_RIGHTS = ['true', 'OWNERSHIP', 'INSERT', 'UPDATE', 'DELETE'];
 
-/** The users whom a rule names; none if its pattern matches everybody of the list without naming them. */
-function namedBy(rule: ForeignRule, listed: ListedUsers, patterns: PatternCache): string[] {
+/** The listed users whom a rule names; none for a pattern such as `.*`. */
+function usersNamedBy(rule: ForeignRule, listedUsers: ListedUsers, patterns: PatternCache): string[] {
   const text = userPattern(rule)?.text;
   if (text === undefined || !canBeJudged(text)) return [];
-  const named = listed.namesOf(rule);
-  return named.length < listed.users.length || patterns.language(text).kind === 'names' ? named : [];
+  const namedUsers = listedUsers.namesOf(rule);
+  return namedUsers.length < listedUsers.users.length || patterns.language(text).kind === 'names' ? namedUsers : [];
 }
 
-/** The line of the list that marks a program. */
-function lineOf({ name, groups }: ListedUser): string {
+/** The line that marks a user as a program in a list of users. */
+function programLine({ name, groups }: ListedUser): string {
   return `engine:${name}${groups.length === 0 ? '' : `: ${groups.join(', ')}`}`;
 }
 
-/** Rights that no grant gives: making catalogs, and changing owners. */
-export function ungrantableRights(rules: ForeignRules, listed: ListedUsers): ImportFinding[] {
-  const owner = ({ patterns }: ForeignRule): string =>
+/** Findings about rights that grants cannot give: creating catalogs, and changing owners. */
+export function ungrantableRights(rules: ForeignRules, list: ListedUsers): ImportFinding[] {
+  const ownerText = ({ patterns }: ForeignRule): string =>
     patterns.get('new_user')?.text ?? `the role ${patterns.get('new_role')?.text ?? ''}`;
   return [
-    ...givenTo(listed, rules.get('catalogs'), 'catalog', 'nobody makes catalogs by a grant', ({ gives }) =>
-      gives.includes('owner') ? ['CREATE CATALOG and DROP CATALOG'] : [],
+    ...findingsOfRight(list, rules.get('catalogs'), 'catalog', 'nobody makes catalogs by a grant', ({ rights }) =>
+      rights.includes('owner') ? ['CREATE CATALOG and DROP CATALOG'] : [],
     ),
-    ...givenTo(listed, rules.get('authorization'), 'new_user', 'no grant changes an owner', (rule) =>
-      rule.gives.includes('true') ? [`SET AUTHORIZATION to ${owner(rule)}`] : [],
+    ...findingsOfRight(list, rules.get('authorization'), 'new_user', 'no grant changes an owner', (rule) =>
+      rule.rights.includes('true') ? [`SET AUTHORIZATION to ${ownerText(rule)}`] : [],
     ),
   ];
 }
 
 /**
- * The rules that give a right to users for whom no earlier rule has decided about every object.
- * @param object field with the pattern of the objects
+ * For each rule that gives a right, one finding with the users of the rule. Users whom an earlier rule for all objects matches are left out.
+ * @param patternField field with the pattern of the objects
  */
-function givenTo(
-  listed: ListedUsers,
+function findingsOfRight(
+  listedUsers: ListedUsers,
   rules: readonly ForeignRule[] | undefined,
-  object: string,
+  patternField: string,
   why: string,
-  given: (rule: ForeignRule) => string[],
+  rightsOf: (rule: ForeignRule) => string[],
 ): ImportFinding[] {
-  const decided = new Set<string>();
+  const decidedUsers = new Set<string>();
   return (rules ?? []).flatMap((rule) => {
-    const names = listed.namesOf(rule);
-    const reached = names.filter((name) => !decided.has(name));
-    const isForAll = anyName(object, rule.patterns.get(object)?.text) === undefined;
-    if (listed.canBeJudged(rule) && isForAll) for (const name of names) decided.add(name);
-    const what = given(rule);
-    if (reached.length === 0 || what.length === 0) return [];
-    return [importFinding('import-right', reached, what, why, { rule: rule.place, at: rule.at })];
+    const names = listedUsers.namesOf(rule);
+    const undecidedUsers = names.filter((name) => !decidedUsers.has(name));
+    const isForAllObjects = selectivePattern(patternField, rule.patterns.get(patternField)?.text) === undefined;
+    if (listedUsers.canBeJudged(rule) && isForAllObjects) for (const name of names) decidedUsers.add(name);
+    const ruleRights = rightsOf(rule);
+    if (undecidedUsers.length === 0 || ruleRights.length === 0) return [];
+    return [importFinding('import-right', undecidedUsers, ruleRights, why, { rule: rule.place, at: rule.at })];
   });
 }
 
-/** Users whom no rule of `principals` lets in; without the section everybody is let in. */
-export function usersWithoutPrincipal(rules: ForeignRules, listed: ListedUsers): string[] {
-  const letIn = usersLetIn(rules)?.map((text) => listed.matcherOf(text));
-  if (letIn === undefined) return [];
-  return listed.users.map(({ name }) => name).filter((name) => !letIn.some((mayMatch) => mayMatch(name)));
+/** Users whom no rule of `principals` admits. Without the section everybody is admitted. */
+export function usersWithoutPrincipal(rules: ForeignRules, list: ListedUsers): string[] {
+  const admittedMatchers = admittedUserPatterns(rules)?.map((text) => list.matcherOf(text));
+  if (admittedMatchers === undefined) return [];
+  return list.users.map(({ name }) => name).filter((name) => !admittedMatchers.some((mayMatch) => mayMatch(name)));
 }
 
-/** Whether `principals` lets in users that it does not spell out. */
-export function letsJoinersIn(rules: ForeignRules, patterns: PatternCache): boolean {
-  const isOpen = (text: string | undefined): boolean => !canBeJudged(text) || patterns.language(text).kind !== 'names';
-  return usersLetIn(rules)?.some(isOpen) ?? true;
+/** Whether a pattern in `principals`, such as `a.*`, also admits users whose names the file does not contain. */
+export function admitsUnlisted(rules: ForeignRules, patterns: PatternCache): boolean {
+  const isBroad = (text: string | undefined): boolean => !canBeJudged(text) || patterns.language(text).kind !== 'names';
+  return admittedUserPatterns(rules)?.some(isBroad) ?? true;
 }
 
-function usersLetIn(rules: ForeignRules): (string | undefined)[] | undefined {
-  const letting = rules.get('principals')?.filter(({ gives }) => gives.includes('true'));
-  return letting?.map(({ patterns }) => patterns.get('user')?.text);
+function admittedUserPatterns(rules: ForeignRules): (string | undefined)[] | undefined {
+  const admittingRules = rules.get('principals')?.filter(({ rights }) => rights.includes('true'));
+  return admittingRules?.map(({ patterns }) => patterns.get('user')?.text);
 }
 
 /**
  * Findings about `principals` and `queries`.
- * @param strangers users who are not let in, and lose something
- * @param silent users who may not execute queries, and lose something
+ * @param usersNotAdmitted users who lose access because `principals` does not admit them
+ * @param nonExecutors users who lose access because they may not execute queries
  */
-export function findingsOfEntry(
+export function engineAdmissionFindings(
   { rules, at }: { rules: ForeignRules; at: number },
   names: readonly string[],
-  strangers: readonly string[],
-  silent: readonly string[],
+  usersNotAdmitted: readonly string[],
+  nonExecutors: readonly string[],
 ): ImportFinding[] {
-  const [first] = rules.get('principals') ?? [];
-  const place = { rule: first?.place ?? null, at: first?.at ?? at };
-  const found: ImportFinding[] = [];
+  const [firstRule] = rules.get('principals') ?? [];
+  const place = { rule: firstRule?.place ?? null, at: firstRule?.at ?? at };
+  const findings: ImportFinding[] = [];
   if (rules.has('principals'))
-    found.push(
+    findings.push(
       importFinding('import-principals', names, ['which principal is which user'], 'it is decided at sign-in', place),
     );
-  if (strangers.length > 0)
-    found.push(
-      importFinding('import-no-principal', strangers, ['everything'], 'no rule of "principals" lets them in', place),
+  if (usersNotAdmitted.length > 0)
+    findings.push(
+      importFinding(
+        'import-no-principal',
+        usersNotAdmitted,
+        ['everything'],
+        'no rule of "principals" lets them in',
+        place,
+      ),
     );
-  if (silent.length > 0) {
-    const what = ['data, and all else that statements use'];
-    const queries = { rule: null, at: rules.get('queries')?.[0]?.at ?? at };
-    found.push(importFinding('import-no-queries', silent, what, 'they may not execute queries', queries));
+  if (nonExecutors.length > 0) {
+    const lostAccess = ['data, and all else that statements use'];
+    const queriesPlace = { rule: null, at: rules.get('queries')?.[0]?.at ?? at };
+    findings.push(
+      importFinding('import-no-queries', nonExecutors, lostAccess, 'they may not execute queries', queriesPlace),
+    );
   }
-  return found;
+  return findings;
 }
 
 /**
- * Users and groups to whom rules give something, and which the list lacks.
- * @param own accounts of the service, which have rules of their own
+ * Findings about users and groups that the list lacks, although rules give them something.
+ * @param ownAccounts accounts of the service, which have rules of their own
  */
 export function findingsOfList(
   rules: ForeignRules,
   users: readonly ListedUser[],
-  own: readonly string[],
+  ownAccounts: readonly string[],
   patterns: PatternCache,
 ): ImportFinding[] {
-  const isGrouped = users.some(({ groups }) => groups.length > 0);
-  const missing = unlistedPrincipals(
-    'users',
-    rules,
-    [...users, ...own.map((name) => ({ name, groups: [] }))],
-    patterns,
-  );
-  const groups = isGrouped
+  const hasGroups = users.some(({ groups }) => groups.length > 0);
+  const knownUsers = [...users, ...ownAccounts.map((name) => ({ name, groups: [] }))];
+  const missingUsers = unlistedPrincipals('users', rules, knownUsers, patterns);
+  const missingGroups = hasGroups
     ? unlistedPrincipals('groups', rules, users, patterns)
-    : { names: [], rule: ruleForGroups(rules) ?? null };
-  const [code, people, why] = isGrouped
-    ? (['import-groups-missing', [], `nobody of the list is in ${groups.names.join(', ')}`] as const)
+    : { names: [], rule: firstRuleForGroups(rules) ?? null };
+  const [code, people, why] = hasGroups
+    ? (['import-groups-missing', [], `nobody of the list is in ${missingGroups.names.join(', ')}`] as const)
     : (['import-no-groups', users.map(({ name }) => name), 'the list gives nobody a group'] as const);
-  const place = (rule: ForeignRule, { at }: { at: number } = rule) => ({ rule: rule.place, at });
-  const found: ImportFinding[] = [];
-  const newcomers = restrictedNewcomers(rules, [...users, ...own.map((name) => ({ name, groups: [] }))], patterns);
-  if (groups.rule !== null) {
-    const at = place(groups.rule, groupPattern(groups.rule));
-    found.push(importFinding(code, people, ['what rules for groups give'], why, at));
+  const placeOf = (rule: ForeignRule, { at }: { at: number } = rule) => ({ rule: rule.place, at });
+  const findings: ImportFinding[] = [];
+  const newcomers = restrictedNewcomers(rules, knownUsers, patterns);
+  if (missingGroups.rule !== null) {
+    const place = placeOf(missingGroups.rule, groupPattern(missingGroups.rule));
+    findings.push(importFinding(code, people, ['what rules for groups give'], why, place));
   }
   if (newcomers.rule !== null) {
     const { names, rule } = newcomers;
-    const kept = [`what rules keep from ${firstNames(names, MOST_NAMED)}`];
-    const at = place(rule, userPattern(rule) ?? groupPattern(rule));
-    found.push(importFinding('import-newcomers', [], kept, OF_NEWCOMERS, at));
+    const withheldTexts = [`what rules keep from ${namesText(names, MAX_SHOWN_NAMES)}`];
+    const place = placeOf(rule, userPattern(rule) ?? groupPattern(rule));
+    findings.push(importFinding('import-newcomers', [], withheldTexts, NEWCOMERS_REASON, place));
   }
-  if (missing.rule !== null) {
-    const at = place(missing.rule, userPattern(missing.rule));
-    const absent = 'the list has not got them';
-    found.push(importFinding('import-users-missing', missing.names, ['what rules give them'], absent, at));
+  if (missingUsers.rule !== null) {
+    const place = placeOf(missingUsers.rule, userPattern(missingUsers.rule));
+    const reason = 'the list has not got them';
+    findings.push(importFinding('import-users-missing', missingUsers.names, ['what rules give them'], reason, place));
   }
-  return found;
+  return findings;
 }
 
-const OF_NEWCOMERS =
+const NEWCOMERS_REASON =
   'the list has not got them: who comes under such a name, or into such a group, has what the rules behind give';
-/** Limit of the names in a line. */
-const MOST_NAMED = 20;
+const MAX_SHOWN_NAMES = 20;

@@ -5,200 +5,200 @@ import type { SnapshotGroup, SnapshotUser } from '../../trino-rules/model/snapsh
 import type { ListedUser } from '../foreign/audiences.js';
 import type { Joiner } from './joiners.js';
 
-/** A principal that a grant or a policy can name: everyone, a listed group, or one user. */
-interface Holder {
-  /** Null: everyone. */
+/** A principal to which a grant or a policy can apply: everyone, a listed group, or one user. */
+interface Grantee {
+  /** Name of the group or the user; null: everyone. */
   name: string | null;
   kind: 'everyone' | 'group' | 'user';
-  /** Users of the list, and joiners. */
+  /** Names of all users in the principal: listed users and hypothetical ones (`Joiner`). */
   members: ReadonlySet<string>;
 }
 
-interface Application {
-  holder: Holder;
-  except: readonly Holder[];
+interface PolicyUse {
+  grantee: Grantee;
+  except: readonly Grantee[];
 }
 
-/**
- * Chooses the principals of each imported grant or policy: listed groups where rules give access to groups, so that new members have
- * it, too, and everyone where rules give it to everybody. The access of joiners is never granted to users by name.
- */
+/** Chooses the principals of each imported grant or policy: groups or everyone where possible, otherwise single users. */
 export class GroupCover {
-  private readonly shared: Holder[];
-  private readonly groups: Holder[];
-  private readonly isJoiner: ReadonlySet<string>;
-  /** Joiners in a combination of groups that no listed user is in. */
-  readonly isPair: ReadonlySet<string>;
-  /** The joiner without a group. */
-  private readonly alone: string;
-  /** Listed users, each under its own name and those of the joiners that represent it after leaving a group. */
-  private readonly users: ReadonlyMap<string, Holder>;
-  /** Programs without a group: everyone includes them only if they also have a grant of their own. */
-  private readonly unknown: ReadonlySet<string>;
+  private readonly groupsAndEveryone: Grantee[];
+  private readonly groups: Grantee[];
+  private readonly joinerNames: ReadonlySet<string>;
+  /** Hypothetical users in a combination of groups that no listed user has. */
+  readonly unlistedJoiners: ReadonlySet<string>;
+  /** Name of the hypothetical user who is in no group. */
+  private readonly ungroupedJoiner: string;
+  /** Listed users by name. The name of a hypothetical copy (`Joiner`) leads to the listed user. */
+  private readonly userByName: ReadonlyMap<string, Grantee>;
+  /** Programs without a group. A grant to everyone includes them only if they also have a grant of their own. */
+  private readonly ungroupedPrograms: ReadonlySet<string>;
 
-  constructor(listed: readonly ListedUser[], joiners: readonly Joiner[]) {
-    const named = new Set(joiners.flatMap(({ groups }) => groups));
-    const members = new Map<string, Set<string>>([...named].map((group) => [group, new Set()]));
-    const everybody = [...listed, ...joiners];
-    for (const { name, groups } of everybody) for (const group of groups) members.get(group)?.add(name);
-    this.groups = [...members].map(([name, of]) => ({ kind: 'group', name, members: of }));
-    const everyone: Holder = { kind: 'everyone', name: null, members: new Set(everybody.map(({ name }) => name)) };
-    this.shared = [...this.groups, everyone];
-    this.isJoiner = new Set(joiners.filter(({ knownAs }) => knownAs === undefined).map(({ name }) => name));
-    this.isPair = new Set(joiners.filter(({ isPair }) => isPair).map(({ name }) => name));
-    this.alone = joiners.find(({ groups, knownAs }) => groups.length === 0 && knownAs === undefined)?.name ?? '';
-    const own = new Map<string, Set<string>>();
-    for (const { name, knownAs = name } of everybody)
-      if (!this.isJoiner.has(name)) getOrInsert(own, knownAs, () => new Set<string>()).add(name);
-    const users = [...own].map(([name, of]): Holder => ({ kind: 'user', name, members: of }));
-    this.users = new Map(users.flatMap((user) => [...user.members].map((name) => [name, user])));
-    const isUnknown = ({ groups, isEngine }: ListedUser): boolean =>
-      isEngine === true && !groups.some((group) => named.has(group));
-    this.unknown = new Set(listed.filter(isUnknown).map(({ name }) => name));
+  constructor(listedUsers: readonly ListedUser[], joiners: readonly Joiner[]) {
+    const groupNames = new Set(joiners.flatMap(({ groups }) => groups));
+    const membersByGroup = new Map<string, Set<string>>([...groupNames].map((group) => [group, new Set()]));
+    const allUsers = [...listedUsers, ...joiners];
+    for (const { name, groups } of allUsers) for (const group of groups) membersByGroup.get(group)?.add(name);
+    this.groups = [...membersByGroup].map(([name, members]) => ({ kind: 'group', name, members }));
+    const everyone: Grantee = { kind: 'everyone', name: null, members: new Set(allUsers.map(({ name }) => name)) };
+    this.groupsAndEveryone = [...this.groups, everyone];
+    this.joinerNames = new Set(joiners.filter(({ realName }) => realName === undefined).map(({ name }) => name));
+    this.unlistedJoiners = new Set(joiners.filter(({ isUnlisted }) => isUnlisted).map(({ name }) => name));
+    this.ungroupedJoiner =
+      joiners.find(({ groups, realName }) => groups.length === 0 && realName === undefined)?.name ?? '';
+    const namesByUser = new Map<string, Set<string>>();
+    for (const { name, realName = name } of allUsers)
+      if (!this.joinerNames.has(name)) getOrInsert(namesByUser, realName, () => new Set<string>()).add(name);
+    const users = [...namesByUser].map(([name, members]): Grantee => ({ kind: 'user', name, members }));
+    this.userByName = new Map(users.flatMap((user) => [...user.members].map((name) => [name, user])));
+    const isUngroupedProgram = ({ groups, isEngine }: ListedUser): boolean =>
+      isEngine === true && !groups.some((group) => groupNames.has(group));
+    this.ungroupedPrograms = new Set(listedUsers.filter(isUngroupedProgram).map(({ name }) => name));
   }
 
   /**
-   * Chooses the groups that get a grant.
-   * @param names people who must get it
-   * @param barred joiners that no policy can restrict: none of their groups may get it
-   * @param may whether a person outside of `names` may get it, too
-   * @param canDeny whether denies can take it from all of these people, without taking anything else
-   * @returns `denied`: people who need a deny; `left`: users who get it by name
+   * Chooses the groups that get a grant. Everyone counts as a group.
+   * @param holders people who must get the grant
+   * @param barredJoiners hypothetical users (`Joiner`) whose groups are not chosen
+   * @param canDeny whether denies can take away this grant alone from these people
+   * @returns `denied`: people from whom denies must take the grant; `uncoveredNames`: users who need a grant of their own
    */
   coverGrant(
-    names: ReadonlySet<string>,
-    barred: ReadonlySet<string>,
-    may: (name: string) => boolean,
+    holders: ReadonlySet<string>,
+    barredJoiners: ReadonlySet<string>,
+    mayHave: (name: string) => boolean,
     canDeny: (names: ReadonlySet<string>) => boolean,
-  ): { holders: Holder[]; denied: Set<string>; left: string[] } {
-    const left = new Set([...names].filter((name) => !this.isPair.has(name)));
-    const [holders, denied] = [[] as Holder[], new Set<string>()];
-    // Everyone includes people without a group.
-    const isForAll = names.has(this.alone) || may(this.alone);
-    const open = this.shared.filter(
+  ): { grantees: Grantee[]; denied: Set<string>; uncoveredNames: string[] } {
+    const uncoveredNames = new Set([...holders].filter((name) => !this.unlistedJoiners.has(name)));
+    const [grantees, denied] = [[] as Grantee[], new Set<string>()];
+    // A grant to everyone also applies to people without a group. `ungroupedJoiner` (a made-up user) stands for them.
+    const mayCoverEveryone = holders.has(this.ungroupedJoiner) || mayHave(this.ungroupedJoiner);
+    const eligibleGrantees = this.groupsAndEveryone.filter(
       ({ kind, members }) =>
-        (kind !== 'everyone' || isForAll) &&
-        this.hasJoiner(members, left) &&
-        ![...barred].some((name) => members.has(name)),
+        (kind !== 'everyone' || mayCoverEveryone) &&
+        this.hasHypotheticalUser(members, uncoveredNames) &&
+        ![...barredJoiners].some((name) => members.has(name)),
     );
     for (;;) {
-      const candidates = open.flatMap((holder) => {
-        const covered = this.namesReached(holder, left);
-        if (!covered.some((name) => this.isJoiner.has(name))) return [];
-        const more = [...holder.members].filter((name) => !names.has(name) && !denied.has(name) && !may(name));
-        return [{ holder, covered, more, gain: covered.length - more.length }];
+      const candidates = eligibleGrantees.flatMap((grantee) => {
+        const coveredNames = this.namesReachedBy(grantee, uncoveredNames);
+        if (!coveredNames.some((name) => this.joinerNames.has(name))) return [];
+        const excess = [...grantee.members].filter((name) => !holders.has(name) && !denied.has(name) && !mayHave(name));
+        return [{ grantee, covered: coveredNames, excess, gain: coveredNames.length - excess.length }];
       });
       candidates.sort((a, b) => b.gain - a.gain);
-      const best = candidates.find(({ more }) => canDeny(new Set([...denied, ...more])));
-      if (best === undefined) break;
-      holders.push(best.holder);
-      for (const name of best.covered) left.delete(name);
-      for (const name of best.more) denied.add(name);
+      const bestCandidate = candidates.find(({ excess }) => canDeny(new Set([...denied, ...excess])));
+      if (bestCandidate === undefined) break;
+      grantees.push(bestCandidate.grantee);
+      for (const name of bestCandidate.covered) uncoveredNames.delete(name);
+      for (const name of bestCandidate.excess) denied.add(name);
     }
-    const users = this.usersOf(left).filter(({ name }) => left.has(name ?? ''));
+    const users = this.usersOf(uncoveredNames).filter(({ name }) => uncoveredNames.has(name ?? ''));
     for (const { members } of users) {
-      const more = [...members].filter((name) => !names.has(name) && !denied.has(name) && !may(name));
-      if (canDeny(new Set([...denied, ...more]))) for (const name of more) denied.add(name);
+      const excess = [...members].filter((name) => !holders.has(name) && !denied.has(name) && !mayHave(name));
+      if (canDeny(new Set([...denied, ...excess]))) for (const name of excess) denied.add(name);
     }
-    return { holders, denied, left: users.flatMap(({ name }) => name ?? []) };
+    return { grantees, denied, uncoveredNames: users.flatMap(({ name }) => name ?? []) };
   }
 
   /**
-   * Chooses the groups that a policy names, and their exceptions.
-   * @param names people to whom it must apply
-   * @param isSpared whether a person must be excepted
-   * @param losesOnlyYielding whether the policy would take from a person only rights that yield to it: another group may give them
-   * @param isForAll whether it may name everyone
-   * @returns `left`: users to whom it applies by name; `missed`: people to whom it cannot apply
+   * Chooses the principals that a policy names, and their exceptions.
+   * @param targetNames people to whom the policy must apply
+   * @param isExcepted whether a person must be excepted
+   * @param lacksDeniedRights whether a person has none of the rights that the policy takes away
+   * @returns `uncoveredNames`: users whom the policy must name one by one; `unreachedNames`: people to whom the policy cannot apply
    */
   coverPolicy(
-    names: ReadonlySet<string>,
-    isSpared: (name: string) => boolean,
-    losesOnlyYielding: (name: string) => boolean,
-    isForAll = names.has(this.alone),
-  ): { applied: Application[]; left: string[]; missed: string[] } {
-    const [left, applied] = [new Set(names), [] as Application[]];
-    const spared = new Map<string, boolean>();
-    const isOther = (name: string): boolean => !names.has(name) && getOrInsert(spared, name, () => isSpared(name));
+    targetNames: ReadonlySet<string>,
+    isExcepted: (name: string) => boolean,
+    lacksDeniedRights: (name: string) => boolean,
+    mayNameEveryone = targetNames.has(this.ungroupedJoiner),
+  ): { policyUses: PolicyUse[]; uncoveredNames: string[]; unreachedNames: string[] } {
+    const [uncoveredNames, policyUses] = [new Set(targetNames), [] as PolicyUse[]];
+    const exceptedFlagByName = new Map<string, boolean>();
+    const mustBeExcepted = (name: string): boolean =>
+      !targetNames.has(name) && getOrInsert(exceptedFlagByName, name, () => isExcepted(name));
     for (;;) {
-      const candidates = this.shared.flatMap((holder) => {
-        if (holder.kind === 'everyone' && !isForAll) return [];
-        if (!this.hasJoiner(holder.members, left)) return [];
-        const except = this.exceptionsOf(holder, left, isOther);
+      const candidates = this.groupsAndEveryone.flatMap((grantee) => {
+        if (grantee.kind === 'everyone' && !mayNameEveryone) return [];
+        if (!this.hasHypotheticalUser(grantee.members, uncoveredNames)) return [];
+        const except = this.exceptionsOf(grantee, uncoveredNames, mustBeExcepted);
         if (except === null) return [];
-        const isOpen = [...holder.members].some(
-          (name) => isAmong(except, name) && isOther(name) && losesOnlyYielding(name),
+        const leavesUnlistedUncovered = [...grantee.members].some(
+          (name) => isMemberOfAny(except, name) && mustBeExcepted(name) && lacksDeniedRights(name),
         );
-        const covered = [...holder.members].filter(
-          (name) => left.has(name) && !isAmong(except, name) && !(isOpen && this.isPair.has(name)),
+        const coveredNames = [...grantee.members].filter(
+          (name) =>
+            uncoveredNames.has(name) &&
+            !isMemberOfAny(except, name) &&
+            !(leavesUnlistedUncovered && this.unlistedJoiners.has(name)),
         );
-        return covered.some((name) => this.isJoiner.has(name))
-          ? [{ holder, except, covered, gain: covered.length - except.length }]
+        return coveredNames.some((name) => this.joinerNames.has(name))
+          ? [{ grantee, except, covered: coveredNames, gain: coveredNames.length - except.length }]
           : [];
       });
       const [best] = candidates.sort((a, b) => b.gain - a.gain);
       if (best === undefined) break;
-      applied.push(best);
-      for (const name of best.covered) left.delete(name);
+      policyUses.push(best);
+      for (const name of best.covered) uncoveredNames.delete(name);
     }
-    const missed = [...left].filter((name) => this.isJoiner.has(name));
-    const plain: string[] = [];
-    for (const user of this.usersOf(left)) {
-      const [own, except] = [user.name ?? '', this.exceptionsOf(user, left, isOther)];
-      const isWhole = except !== null && ![...user.members].some((name) => left.has(name) && isAmong(except, name));
-      if (isWhole && except.length > 0) applied.push({ holder: user, except });
-      // A restriction by name also holds after leaving a group.
-      else if (isWhole || left.has(own)) plain.push(own);
-      else missed.push(...[...user.members].filter((name) => left.has(name)));
+    const unreachedNames = [...uncoveredNames].filter((name) => this.joinerNames.has(name));
+    const namedUsers: string[] = [];
+    for (const user of this.usersOf(uncoveredNames)) {
+      const [ownName, except] = [user.name ?? '', this.exceptionsOf(user, uncoveredNames, mustBeExcepted)];
+      const isFullyCovered =
+        except !== null && ![...user.members].some((name) => uncoveredNames.has(name) && isMemberOfAny(except, name));
+      if (isFullyCovered && except.length > 0) policyUses.push({ grantee: user, except });
+      else if (isFullyCovered || uncoveredNames.has(ownName)) namedUsers.push(ownName);
+      else unreachedNames.push(...[...user.members].filter((name) => uncoveredNames.has(name)));
     }
-    return { applied, missed, left: plain };
+    return { policyUses, unreachedNames, uncoveredNames: namedUsers };
   }
 
-  private usersOf(names: Iterable<string>): Holder[] {
-    return [...new Set([...names].flatMap((name) => this.users.get(name) ?? []))];
+  private usersOf(names: Iterable<string>): Grantee[] {
+    return [...new Set([...names].flatMap((name) => this.userByName.get(name) ?? []))];
   }
 
-  /** Exceptions of a policy for a group; null: some of its members cannot be left out. */
+  /** Users and groups to except from `grantee`. Null: no useful exceptions were found. */
   private exceptionsOf(
-    holder: Holder,
-    wanted: ReadonlySet<string>,
-    isOther: (name: string) => boolean,
-  ): Holder[] | null {
-    const except: Holder[] = [];
-    const others = new Set([...holder.members].filter(isOther));
-    const kept = new Set([...holder.members].filter((name) => wanted.has(name)));
-    while (others.size > 0) {
-      let [best, most] = [null as Holder | null, -Infinity];
-      for (const other of [...this.usersOf(others), ...this.groups]) {
-        const count = countIn(others, other);
-        const gain = count - countIn(kept, other);
-        if (other !== holder && count > 0 && gain > most) [best, most] = [other, gain];
+    grantee: Grantee,
+    targetNames: ReadonlySet<string>,
+    mustBeExcepted: (name: string) => boolean,
+  ): Grantee[] | null {
+    const except: Grantee[] = [];
+    const namesToExcept = new Set([...grantee.members].filter(mustBeExcepted));
+    const namesToReach = new Set([...grantee.members].filter((name) => targetNames.has(name)));
+    while (namesToExcept.size > 0) {
+      let [best, bestGain] = [null as Grantee | null, -Infinity];
+      for (const candidate of [...this.usersOf(namesToExcept), ...this.groups]) {
+        const exceptedCount = countIn(namesToExcept, candidate);
+        const gain = exceptedCount - countIn(namesToReach, candidate);
+        if (candidate !== grantee && exceptedCount > 0 && gain > bestGain) [best, bestGain] = [candidate, gain];
       }
-      if (best === null || kept.size === 0) return null;
+      if (best === null || namesToReach.size === 0) return null;
       except.push(best);
       for (const name of best.members) {
-        others.delete(name);
-        kept.delete(name);
+        namesToExcept.delete(name);
+        namesToReach.delete(name);
       }
     }
     return except;
   }
 
-  private namesReached({ kind, members }: Holder, left: ReadonlySet<string>): string[] {
-    const covered = [...left].filter((name) => members.has(name));
-    return kind === 'everyone' ? covered.filter((name) => !this.unknown.has(name)) : covered;
+  private namesReachedBy({ kind, members }: Grantee, uncoveredNames: ReadonlySet<string>): string[] {
+    const coveredNames = [...uncoveredNames].filter((name) => members.has(name));
+    return kind === 'everyone' ? coveredNames.filter((name) => !this.ungroupedPrograms.has(name)) : coveredNames;
   }
 
-  private hasJoiner(members: ReadonlySet<string>, left: ReadonlySet<string>): boolean {
-    return [...left].some((name) => this.isJoiner.has(name) && members.has(name));
+  private hasHypotheticalUser(members: ReadonlySet<string>, uncoveredNames: ReadonlySet<string>): boolean {
+    return [...uncoveredNames].some((name) => this.joinerNames.has(name) && members.has(name));
   }
 }
 
-function isAmong(holders: readonly Holder[], name: string): boolean {
-  return holders.some(({ members }) => members.has(name));
+function isMemberOfAny(grantees: readonly Grantee[], name: string): boolean {
+  return grantees.some(({ members }) => members.has(name));
 }
 
-function countIn(names: ReadonlySet<string>, { members }: Holder): number {
+function countIn(names: ReadonlySet<string>, { members }: Grantee): number {
   let count = 0;
   for (const name of names) if (members.has(name)) count += 1;
   return count;
@@ -209,48 +209,48 @@ export class ImportedPrincipals {
   readonly users: SnapshotUser[];
   readonly groups: SnapshotGroup[] = [];
   /** Ids of the listed groups, by name. */
-  readonly ofList = new Map<string, number>();
+  readonly groupIds = new Map<string, number>();
   /** New names of listed groups whose own names are in use or invalid. */
-  readonly renamed = new Map<string, string>();
-  private readonly ids: ReadonlyMap<string, number>;
-  private readonly numbered = new Map<string, Principal>();
+  readonly renamedGroups = new Map<string, string>();
+  private readonly userIds: ReadonlyMap<string, number>;
+  private readonly addedGroups = new Map<string, Principal>();
   /** Names of all groups, also of those without grants. */
-  private readonly taken: Set<string>;
+  private readonly takenNames: Set<string>;
 
-  constructor(private readonly listed: readonly ListedUser[]) {
-    const accounts = new Set(listed.filter(({ isEngine }) => isEngine !== true).map(({ name }) => name));
-    this.users = [...accounts].map((name, i) => ({ id: i + 1, name, isActive: true }));
-    this.ids = new Map(this.users.map(({ id, name }) => [name, id]));
-    this.taken = new Set(listed.flatMap(({ groups }) => groups.map(foldedName)));
+  constructor(private readonly listedUsers: readonly ListedUser[]) {
+    const accountNames = new Set(listedUsers.filter(({ isEngine }) => isEngine !== true).map(({ name }) => name));
+    this.users = [...accountNames].map((name, i) => ({ id: i + 1, name, isActive: true }));
+    this.userIds = new Map(this.users.map(({ id, name }) => [name, id]));
+    this.takenNames = new Set(listedUsers.flatMap(({ groups }) => groups.map(foldedName)));
   }
 
-  /** The single user, or an additional group of these users. */
+  /** The principal for users with these names: the single user, or an additional group. */
   principalOf(names: readonly string[]): Principal {
-    const [first, ...others] = names;
-    if (first !== undefined && others.length === 0) return this.userPrincipal(first);
-    return getOrInsert(this.numbered, JSON.stringify([...names].sort()), () => ({
+    const [firstName, ...otherNames] = names;
+    if (firstName !== undefined && otherNames.length === 0) return this.userPrincipal(firstName);
+    return getOrInsert(this.addedGroups, JSON.stringify([...names].sort()), () => ({
       type: 'group',
-      id: this.createGroup(this.nextName(), names),
+      id: this.createGroup(this.newGroupName(), names),
     }));
   }
 
-  toPrincipal({ kind, name }: Holder): PolicyPrincipal {
+  toPrincipal({ kind, name }: Grantee): PolicyPrincipal {
     if (name === null) return { type: 'everyone' };
     if (kind === 'user') return this.userPrincipal(name);
-    const id = getOrInsert(this.ofList, name, () => {
-      const isFree = !this.groups.some((group) => foldedName(group.name) === foldedName(name));
-      const own = isFree && nameProblem(name) === null ? name : this.nextName();
-      if (own !== name) this.renamed.set(name, own);
+    const id = getOrInsert(this.groupIds, name, () => {
+      const isNameFree = !this.groups.some((group) => foldedName(group.name) === foldedName(name));
+      const newName = isNameFree && nameProblem(name) === null ? name : this.newGroupName();
+      if (newName !== name) this.renamedGroups.set(name, newName);
       return this.createGroup(
-        own,
-        this.listed.filter(({ groups }) => groups.includes(name)).map((user) => user.name),
+        newName,
+        this.listedUsers.filter(({ groups }) => groups.includes(name)).map((user) => user.name),
       );
     });
     return { type: 'group', id };
   }
 
   userPrincipal(name: string): Principal {
-    const id = this.ids.get(name);
+    const id = this.userIds.get(name);
     return id === undefined ? { type: 'engine', name } : { type: 'user', id };
   }
 
@@ -266,10 +266,10 @@ export class ImportedPrincipals {
     return id;
   }
 
-  private nextName(): string {
-    let number = 1;
-    while (this.taken.has(`imported-${number}`)) number += 1;
-    this.taken.add(`imported-${number}`);
-    return `imported-${number}`;
+  private newGroupName(): string {
+    let groupNumber = 1;
+    while (this.takenNames.has(`imported-${groupNumber}`)) groupNumber += 1;
+    this.takenNames.add(`imported-${groupNumber}`);
+    return `imported-${groupNumber}`;
   }
 }

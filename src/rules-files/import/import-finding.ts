@@ -4,27 +4,26 @@ import { displayName } from '../../trino-rules/engine/access-fact.js';
 
 import { type Severity, SEVERITIES } from '../../trino-rules/document/finding.js';
 
-/** Access that grants cannot express, with what the import does instead, or a remark. */
+/** A remark on an import: mostly access that grants cannot express, with what the import does instead. */
 export interface ImportFinding {
   code: ImportCode;
-  /** `error`: people may get more than the file gives; `warning`: they lose something that one of their statements can show. */
+  /** `error`: people may get more access than the file gives. `warning`: they lose access that SQL statements can need. */
   severity: Severity;
   /** Users with this access; empty: not known. */
   people: string[];
-  /** The access that the rules give, or that comes with what is granted: `SELECT from sales.eu.orders`. */
+  /** Descriptions of the access, such as `SELECT from sales.eu.orders`. */
   what: string[];
   why: string;
   instead: string;
-  /** `tables[12]`; null: an absent section gives it, or no rule does. */
+  /** The rule that gives the access, such as `tables[12]`; null: no rule gives the access, or an absent section gives it. */
   rule: string | null;
   /** Offset in the text of the rules. */
   at: number;
 }
 
-export type ImportCode = keyof typeof CHOSEN;
+export type ImportCode = keyof typeof IMPORT_CODES;
 
-/** By code: the severity, and what the import does instead. */
-const CHOSEN = {
+const IMPORT_CODES = {
   'import-engine-groups': ['error', 'taken over as it is'],
   'import-uncompared': ['error', 'not compared'],
   'import-newcomers': ['error', 'kept from nobody: add them to the list, or write a deny'],
@@ -53,7 +52,7 @@ const CHOSEN = {
   'import-principals': ['info', 'users are whom their tokens name'],
 } as const;
 
-/** A finding at a rule, or at the document. */
+/** A finding about a rule, or about the whole file. */
 export function importFinding(
   code: ImportCode,
   people: readonly string[],
@@ -61,7 +60,7 @@ export function importFinding(
   why: string,
   { rule, at }: Pick<ImportFinding, 'rule' | 'at'>,
 ): ImportFinding {
-  const [severity, instead] = CHOSEN[code];
+  const [severity, instead] = IMPORT_CODES[code];
   return { code, severity, people: [...people], what: [...what], why, instead, rule, at };
 }
 
@@ -70,20 +69,19 @@ export function compareFindings(a: ImportFinding, b: ImportFinding): number {
   return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.at - b.at;
 }
 
-/** Lost access in lines, without the first one, which names the users. */
-export function linesOf(lost: AccessDifference[]): string[] {
+/** Lines that describe lost access, without the first one, which names the users. */
+export function lossLines(lost: AccessDifference[]): string[] {
   return accessDiffLines({ gained: [], lost })
     .slice(1)
     .map((line) => line.trim());
 }
 
-/** Session properties in one line. */
 export function propertiesText(differences: readonly AccessDifference[]): string {
   const properties = differences.flatMap(({ fact }) => (fact.about === 'session-property' ? [fact] : []));
-  const spelled = properties.flatMap(({ catalog, property }) => {
+  const spelledPaths = properties.flatMap(({ catalog, property }) => {
     const path = catalog === null ? [property] : [catalog, property];
     return path.some((name) => displayName(name, '…').includes('…')) ? [] : [path.join('.')];
   });
-  const names = [...new Set(spelled)];
-  return `SET SESSION ${spelled.length === properties.length ? names.join(', ') : [...names, 'any property'].join(', ')}`;
+  const names = [...new Set(spelledPaths)];
+  return `SET SESSION ${spelledPaths.length === properties.length ? names.join(', ') : [...names, 'any property'].join(', ')}`;
 }

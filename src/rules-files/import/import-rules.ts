@@ -4,312 +4,334 @@ import { NO_RULES, type RulesDocument, SYSTEM_INFORMATION_RIGHTS } from '../../t
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
-import { canBeImpersonated } from '../../trino-rules/model/named-others.js';
+import { isReplacementSafe } from '../../trino-rules/model/named-others.js';
 import { levelOf, type Node, SYSTEM } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ListedUser } from '../foreign/audiences.js';
-import { ImportedRows, type Unrestricted } from './imported-rows.js';
+import { ImportedRows, type UnrestrictedJoiner } from './imported-rows.js';
 import { type Joiner, withJoiners } from './joiners.js';
 import type { ListedRules } from './listed-rules.js';
-import { isAny, isOpen, type ListedName, type NamedNode, namedNodes } from './named-nodes.js';
+import { matchesAny, isGrantable, type ListedName, type NamedNode, namedNodes } from './named-nodes.js';
 import {
   CALL_KILL_QUERY,
   isUsedByStatements,
   adjustKillQuery,
   mayCallKillQuery,
   adjustSystemAccess,
-  systemTables,
+  systemTableRights,
 } from './system-tables.js';
-import { accessOf, NO_OUTCOME, type OutcomeNode, OutcomeReader, type UserAccess } from './node-outcome.js';
+import { accessOf, NO_NODE_ACCESS, type NodeAccessTree, NodeAccessReader, type UserAccess } from './node-access.js';
 import { RoutineRights } from './routine-rights.js';
 import type { Privilege } from '../../trino-rules/model/privilege.js';
 
-const NOTHING: UserAccess = { grants: [], denies: [], filters: [], hidden: [], masks: [] };
+const NO_ACCESS: UserAccess = { grants: [], denies: [], filters: [], hiddenColumns: [], masks: [] };
 
-/** Access that is left out, whatever the rules give. */
+/** Access that the import leaves out, although the rules give it. */
 export interface Exclusion {
   user: string;
-  /** Null: all catalogs. */
+  /** Where access is left out; null: everywhere. */
   catalog: string | null;
-  /** Leaves out grants on the catalog itself, and keeps those on named nodes below. */
-  isOfUnnamed?: boolean;
+  /** Whether only the grant on the catalog itself is left out. Grants on schemas and tables stay. */
+  isCatalogOnly?: boolean;
 }
 
 export interface ImportedRules {
   snapshot: Snapshot;
-  withJoiners: Snapshot;
-  unrestricted: Unrestricted[];
-  /** New names of groups by their names in the list. */
-  renamed: ReadonlyMap<string, string>;
+  /** `snapshot` with hypothetical users (`Joiner`) added to their groups. */
+  snapshotWithJoiners: Snapshot;
+  unrestrictedJoiners: UnrestrictedJoiner[];
+  /** The new names of renamed groups, by the name in the list of users. */
+  renamedGroups: ReadonlyMap<string, string>;
   /** Ids of the listed groups, by name. */
-  ofList: ReadonlyMap<string, number>;
+  groupIds: ReadonlyMap<string, number>;
 }
 
 /**
- * Grants, groups and policies that give these users and joiners what the rules give them, on every node that the rules name and in every
- * catalog of the settings. Where grants cannot express the rules exactly, they give less, never more. Users who may not execute
- * queries get nothing that statements use.
- * @param document rules for the users and the joiners
+ * Makes grants, groups and policies that give each user what the rules give. Where grants cannot express the rules exactly, they give
+ * less, never more.
+ * @param document rules for the listed users and for the joiners (hypothetical users with whom the import is also checked)
  */
 export function importRules(
   { document, problemOf }: Pick<ListedRules, 'document' | 'problemOf'>,
-  listed: readonly ListedUser[],
+  listedUsers: readonly ListedUser[],
   joiners: readonly Joiner[],
   patterns: PatternCache,
   { settings, at }: { settings: SnapshotSettings; at: Date },
-  excluded: readonly Exclusion[] = [],
-  listing: readonly ListedName[] = [],
+  exclusions: readonly Exclusion[] = [],
+  listedNodes: readonly ListedName[] = [],
 ): ImportedRules {
-  const names = [...listed, ...joiners].map(({ name }) => name);
-  const listedNames = [...new Set(listed.map(({ name }) => name))];
-  const engine = new EngineSets(document, patterns, new UserUniverse(names, [document], patterns));
-  const nodes = namedNodes(engine, settings, listing);
-  const excludedOf = (user: string, isOfUnnamed: boolean): (string | null)[] => {
-    const own = excluded.filter((each) => each.user === user && (each.isOfUnnamed ?? false) === isOfUnnamed);
-    return own.map(({ catalog }) => catalog);
+  const allNames = [...listedUsers, ...joiners].map(({ name }) => name);
+  const listedNames = [...new Set(listedUsers.map(({ name }) => name))];
+  const engineNames = new EngineSets(document, patterns, new UserUniverse(allNames, [document], patterns));
+  const nodes = namedNodes(engineNames, settings, listedNodes);
+  const excludedCatalogsOf = (user: string, isCatalogOnly: boolean): (string | null)[] => {
+    const ofUser = exclusions.filter((each) => each.user === user && (each.isCatalogOnly ?? false) === isCatalogOnly);
+    return ofUser.map(({ catalog }) => catalog);
   };
-  const alike = new Map<string, { access: ImportedAccess; names: string[] }>();
+  const usersByAccess = new Map<string, { access: ImportedAccess; names: string[] }>();
   const accessByRules = new Map<string, ImportedAccess>();
-  const queriesByRules = new Map<string, UserQueries>();
-  for (const name of new Set(names)) {
-    const own = excludedOf(name, false);
-    const applying = rulesFor(name, document, patterns);
-    if (own.includes(null)) continue;
-    const unnamed = excludedOf(name, true);
-    const inRules = getOrInsert(queriesByRules, applying.key, () =>
-      userQueries(applying.rules, name, listedNames, patterns),
+  const queryRightsByRules = new Map<string, QueryRights>();
+  for (const name of new Set(allNames)) {
+    const excludedCatalogs = excludedCatalogsOf(name, false);
+    const userRules = rulesFor(name, document, patterns);
+    if (excludedCatalogs.includes(null)) continue;
+    const namedOnlyCatalogs = excludedCatalogsOf(name, true);
+    const rightsOnQueries = getOrInsert(queryRightsByRules, userRules.key, () =>
+      queryRights(userRules.rules, name, listedNames, patterns),
     );
     // The engine never asks about rights on the user's own queries.
-    const ofSome = inRules.ofSome.filter(({ owners }) => owners.some((owner) => owner !== name));
-    const queries = { ofAll: inRules.ofAll, ofSome };
-    const access = getOrInsert(accessByRules, JSON.stringify([applying.key, own, unnamed, queries]), () =>
-      accessBy(applying.rules, name, queries, own, unnamed),
+    const rightsByOwner = rightsOnQueries.rightsByOwner.filter(({ owners }) => owners.some((owner) => owner !== name));
+    const userQueryRights = { allQueryPrivileges: rightsOnQueries.allQueryPrivileges, rightsByOwner };
+    const key = JSON.stringify([userRules.key, excludedCatalogs, namedOnlyCatalogs, userQueryRights]);
+    const access = getOrInsert(accessByRules, key, () =>
+      accessFor(userRules.rules, name, userQueryRights, excludedCatalogs, namedOnlyCatalogs),
     );
-    if (isNothing(access)) continue;
-    getOrInsert(alike, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
+    if (isEmptyAccess(access)) continue;
+    getOrInsert(usersByAccess, JSON.stringify(access), () => ({ access, names: [] })).names.push(name);
   }
-  const rows = new ImportedRows(listed, joiners);
-  for (const { access, names } of alike.values()) {
-    for (const part of [...access.parts, access.inSystem]) rows.give(names, part);
-    for (const { owners, privileges, isDenied } of access.queries) {
-      const onQueries = [{ resource: { queries: rows.principals.principalOf(owners) }, privileges }];
-      rows.give(names, isDenied ? { denies: onQueries } : { grants: onQueries });
+  const rows = new ImportedRows(listedUsers, joiners);
+  for (const { access, names } of usersByAccess.values()) {
+    for (const accessPart of [...access.nonSystemAccess, access.systemAccess]) rows.addAccess(names, accessPart);
+    for (const { owners, privileges, isDenied } of access.queryRightsByOwner) {
+      const ownerPrivileges = [{ resource: { queries: rows.principals.principalOf(owners) }, privileges }];
+      rows.addAccess(names, isDenied ? { denies: ownerPrivileges } : { grants: ownerPrivileges });
     }
   }
-  for (const { name, as, but } of actingUsers(document, listed, patterns)) {
-    if (excludedOf(name, false).includes(null)) continue;
+  for (const { name, targets, exceptions } of impersonators(document, listedUsers, patterns)) {
+    if (excludedCatalogsOf(name, false).includes(null)) continue;
     const actor = rows.principals.principalOf([name]);
-    rows.grant(actor, { as: as === 'everyone' ? { type: as } : rows.principals.principalOf(as) }, ['IMPERSONATE']);
-    if (but.length > 0) rows.deny(actor, { as: rows.principals.principalOf(but) }, ['IMPERSONATE']);
+    const target = targets === 'everyone' ? { type: targets } : rows.principals.principalOf(targets);
+    rows.grant(actor, { as: target }, ['IMPERSONATE']);
+    if (exceptions.length > 0) rows.deny(actor, { as: rows.principals.principalOf(exceptions) }, ['IMPERSONATE']);
   }
-  const { grants, policies, unrestricted } = rows.written();
-  const { users, groups, ofList, renamed } = rows.principals;
+  const { grants, policies, unrestrictedJoiners } = rows.toSnapshotRows();
+  const { users, groups, groupIds, renamedGroups } = rows.principals;
   const snapshot = { users, groups, grants, policies, settings, at };
-  return { snapshot, withJoiners: withJoiners(snapshot, joiners, ofList), unrestricted, renamed, ofList };
+  return {
+    snapshot,
+    snapshotWithJoiners: withJoiners(snapshot, joiners, groupIds),
+    unrestrictedJoiners,
+    renamedGroups,
+    groupIds,
+  };
 
-  /** The access that rules give one user, without the excluded catalogs. */
-  function accessBy(
+  /** @param namedOnlyCatalogs catalogs without a grant on the catalog itself; the entry null: no grant on everything */
+  function accessFor(
     rules: RulesDocument,
     user: string,
-    { ofAll, ofSome }: UserQueries,
-    without: readonly (string | null)[],
-    unnamed: readonly (string | null)[],
+    { allQueryPrivileges: privilegesOnAll, rightsByOwner }: QueryRights,
+    excludedCatalogs: readonly (string | null)[],
+    namedOnlyCatalogs: readonly (string | null)[],
   ): ImportedAccess {
     const evaluator = new Evaluator(rules, patterns);
-    const given = ofSome.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
-    const kills = [...ofAll, ...given].includes('KILL_QUERIES');
-    const ofAny = rules.queries.find(({ queryOwner }) => queryOwner === undefined);
-    if (ofAny?.allow.includes('execute') !== true)
+    const givenPrivileges = rightsByOwner.filter(({ isDenied }) => !isDenied).flatMap(({ privileges }) => privileges);
+    const mayKillQueries = [...privilegesOnAll, ...givenPrivileges].includes('KILL_QUERIES');
+    const anyOwnerRule = rules.queries.find(({ queryOwner }) => queryOwner === undefined);
+    if (anyOwnerRule?.allow.includes('execute') !== true)
       return {
-        parts: [{ ...NOTHING, grants: rightsOnEngine(evaluator, user, ofAll) }],
-        inSystem: adjustKillQuery(false, kills),
-        queries: ofSome,
+        nonSystemAccess: [{ ...NO_ACCESS, grants: rightsOnEngine(evaluator, user, privilegesOnAll) }],
+        systemAccess: adjustKillQuery(false, mayKillQueries),
+        queryRightsByOwner: rightsByOwner,
       };
-    const reader = new OutcomeReader(rules, patterns, (rule) => problemOf(rule) !== null);
+    const reader = new NodeAccessReader(rules, patterns, (rule) => problemOf(rule) !== null);
     const isIncluded = ({ resource: { catalog } }: { resource: Node }): boolean =>
-      catalog === undefined ? without.length === 0 : !without.includes(catalog);
-    const roots = without.length === 0 && isOpen({}, settings) ? [{ resource: {}, below: nodes }] : nodes;
-    const data = roots.filter(isIncluded).map((node) => accessOf(outcomes(reader, user, node, engine.fresh, unnamed)));
-    const schemasOf = ({ resource: { catalog = '' }, below }: NamedNode): [string, string[]] => [
+      catalog === undefined ? excludedCatalogs.length === 0 : !excludedCatalogs.includes(catalog);
+    const rootNodes =
+      excludedCatalogs.length === 0 && isGrantable({}, settings) ? [{ resource: {}, children: nodes }] : nodes;
+    const { freshName } = engineNames;
+    const dataAccess = rootNodes
+      .filter(isIncluded)
+      .map((node) => accessOf(readAccessTree(reader, user, node, freshName, namedOnlyCatalogs)));
+    const schemaEntryOf = ({ resource: { catalog = '' }, children }: NamedNode): [string, string[]] => [
       catalog,
-      below.flatMap(({ resource: { schema } }) => schema ?? []),
+      children.flatMap(({ resource: { schema } }) => schema ?? []),
     ];
-    const catalogs = { named: new Map(nodes.map(schemasOf)), fresh: engine.fresh };
-    const routines = new RoutineRights(rules, evaluator, patterns, settings.metadataCatalog, catalogs);
-    const ofRoutines = routines.rightsOf(user, data);
-    const [onRoutines, notOnRoutines] = [ofRoutines.grants.filter(isIncluded), ofRoutines.denies.filter(isIncluded)];
-    const ofSystem = { tables: engine.tables, fresh: engine.fresh, schemaNames: [...engine.schemaNames(SYSTEM)] };
-    const calls = mayCallKillQuery(evaluator, user);
-    const killing = adjustKillQuery(calls, kills);
-    const inSystem = without.includes(SYSTEM) ? NOTHING : systemTables(reader, user, ofSystem);
-    const inData = [...data.flatMap(({ grants }) => grants), ...onRoutines, ...(calls ? [CALL_KILL_QUERY] : [])];
-    const executing = isUsedByStatements([...inData, ...inSystem.grants]) ? [] : (['EXECUTE_QUERIES'] as const);
-    const onEngine = rightsOnEngine(evaluator, user, [...executing, ...ofAll]);
-    const others = [...onRoutines, ...onEngine, ...killing.grants];
-    const beside = adjustSystemAccess(inSystem, [...inData, ...onEngine]);
+    const catalogNames = { namedSchemas: new Map(nodes.map(schemaEntryOf)), freshName };
+    const routines = new RoutineRights(rules, evaluator, patterns, settings.metadataCatalog, catalogNames);
+    const routineRights = routines.rightsOf(user, dataAccess);
+    const routineGrants = routineRights.grants.filter(isIncluded);
+    const routineDenies = routineRights.denies.filter(isIncluded);
+    const systemNames = { tables: engineNames.tables, freshName, schemaNames: [...engineNames.schemaNames(SYSTEM)] };
+    const mayCallKill = mayCallKillQuery(evaluator, user);
+    const killQueryAccess = adjustKillQuery(mayCallKill, mayKillQueries);
+    const systemRights = excludedCatalogs.includes(SYSTEM) ? NO_ACCESS : systemTableRights(reader, user, systemNames);
+    const dataGrants = [
+      ...dataAccess.flatMap(({ grants }) => grants),
+      ...routineGrants,
+      ...(mayCallKill ? [CALL_KILL_QUERY] : []),
+    ];
+    const mayExecute = isUsedByStatements([...dataGrants, ...systemRights.grants]);
+    const executePrivilege = mayExecute ? [] : (['EXECUTE_QUERIES'] as const);
+    const engineGrants = rightsOnEngine(evaluator, user, [...executePrivilege, ...privilegesOnAll]);
+    const otherGrants = [...routineGrants, ...engineGrants, ...killQueryAccess.grants];
+    const systemAccess = adjustSystemAccess(systemRights, [...dataGrants, ...engineGrants]);
     return {
-      parts: [...data, { ...NOTHING, grants: others, denies: notOnRoutines }],
-      inSystem: { ...beside, denies: [...beside.denies, ...killing.denies] },
-      queries: ofSome,
+      nonSystemAccess: [...dataAccess, { ...NO_ACCESS, grants: otherGrants, denies: routineDenies }],
+      systemAccess: { ...systemAccess, denies: [...systemAccess.denies, ...killQueryAccess.denies] },
+      queryRightsByOwner: rightsByOwner,
     };
   }
 }
 
 interface ImportedAccess {
-  parts: UserAccess[];
-  inSystem: Pick<UserAccess, 'grants' | 'denies'>;
-  queries: UserQueries['ofSome'];
+  nonSystemAccess: UserAccess[];
+  systemAccess: Pick<UserAccess, 'grants' | 'denies'>;
+  queryRightsByOwner: QueryRights['rightsByOwner'];
 }
 
-function isNothing({ parts, inSystem, queries }: ImportedAccess): boolean {
+function isEmptyAccess({
+  nonSystemAccess: accessOutsideSystem,
+  systemAccess: accessInSystem,
+  queryRightsByOwner: queryRights,
+}: ImportedAccess): boolean {
   return (
-    [...parts, inSystem].every(({ grants, denies }) => grants.length + denies.length === 0) && queries.length === 0
+    [...accessOutsideSystem, accessInSystem].every(({ grants, denies }) => grants.length + denies.length === 0) &&
+    queryRights.length === 0
   );
 }
 
-/** The rules about grantable rights that match a user. The key is equal for users whom the same rules match. */
+/** The rules that match a user, in the sections whose rights can be granted. Users whom the same rules match get the same key. */
 function rulesFor(
   user: string,
   { catalogs, schemas, tables, queries, functions, procedures, system_information }: RulesDocument,
   patterns: PatternCache,
 ): { rules: RulesDocument; key: string } {
-  const indexes: (number | string)[] = [];
-  const own = <Rule extends { user?: string }>(rules: readonly Rule[]): Rule[] => {
-    indexes.push('|');
+  const keyParts: (number | string)[] = [];
+  const matchingRules = <Rule extends { user?: string }>(rules: readonly Rule[]): Rule[] => {
+    keyParts.push('|');
     return rules.filter((rule, index) => {
-      const isOwn = patterns.matches(rule.user, user);
-      if (isOwn) indexes.push(index);
-      return isOwn;
+      const isMatching = patterns.matches(rule.user, user);
+      if (isMatching) keyParts.push(index);
+      return isMatching;
     });
   };
   const rules = {
     ...NO_RULES,
-    catalogs: own(catalogs),
-    schemas: own(schemas),
-    tables: own(tables),
-    queries: own(queries),
-    functions: own(functions),
-    procedures: own(procedures),
-    system_information: own(system_information),
+    catalogs: matchingRules(catalogs),
+    schemas: matchingRules(schemas),
+    tables: matchingRules(tables),
+    queries: matchingRules(queries),
+    functions: matchingRules(functions),
+    procedures: matchingRules(procedures),
+    system_information: matchingRules(system_information),
   };
-  return { rules, key: indexes.join(',') };
+  return { rules, key: keyParts.join(',') };
 }
 
-function outcomes(
-  reader: OutcomeReader,
+function readAccessTree(
+  reader: NodeAccessReader,
   user: string,
-  { resource, below }: NamedNode,
-  fresh: string,
-  unnamed: readonly (string | null)[],
-): OutcomeNode {
+  { resource, children: childNodes }: NamedNode,
+  freshName: string,
+  namedOnlyCatalogs: readonly (string | null)[],
+): NodeAccessTree {
   const { catalog, schema, table } = resource;
-  const outcome =
+  const access =
     catalog !== undefined && schema !== undefined && table !== undefined
-      ? reader.tableOutcome(user, { catalog, schema, table })
-      : reader.unnamedOutcome(
+      ? reader.tableAccess(user, { catalog, schema, table })
+      : reader.unnamedAccess(
           user,
-          { catalog: catalog ?? fresh, schema: schema ?? fresh, table: fresh },
+          { catalog: catalog ?? freshName, schema: schema ?? freshName, table: freshName },
           levelOf(resource),
         );
-  const isLeftOut = schema === undefined && unnamed.includes(catalog ?? null);
-  const nodes = below.map((node) => outcomes(reader, user, node, fresh, unnamed));
-  return { resource, outcome: isLeftOut ? NO_OUTCOME : outcome, below: nodes };
+  const isExcluded = schema === undefined && namedOnlyCatalogs.includes(catalog ?? null);
+  const childTrees = childNodes.map((node) => readAccessTree(reader, user, node, freshName, namedOnlyCatalogs));
+  return { resource, access: isExcluded ? NO_NODE_ACCESS : access, children: childTrees };
 }
 
-/** An engine principal and the users it may impersonate; `everyone` includes later accounts, without the listed exceptions. */
-interface ActingUser {
+/** An engine principal and the users whom it may impersonate; `everyone`: all accounts, also later ones, except `exceptions`. */
+interface Impersonator {
   name: string;
-  as: string[] | 'everyone';
-  but: string[];
+  targets: string[] | 'everyone';
+  exceptions: string[];
 }
 
-/** The engine principals that impersonate others. An impersonator is never a target itself. */
-function actingUsers(document: RulesDocument, listed: readonly ListedUser[], patterns: PatternCache): ActingUser[] {
+function impersonators(document: RulesDocument, users: readonly ListedUser[], patterns: PatternCache): Impersonator[] {
   if (document.impersonation.length === 0) return [];
   const evaluator = new Evaluator(document, patterns);
-  const names = [...new Set(listed.map(({ name }) => name))].filter(canBeImpersonated);
-  const engines = [...new Set(listed.filter(({ isEngine }) => isEngine === true).map(({ name }) => name))];
-  const othersOf = (actor: string): string[] =>
-    names.filter((name) => name !== actor && evaluator.mayImpersonate(actor, name));
-  const actors = new Set(engines.filter((name) => othersOf(name).length > 0));
-  const open = names.filter((name) => !actors.has(name));
-  const isListed = new Set(names);
-  // Later accounts are included only where all exceptions are spelled out and listed.
-  const isForAnybody = (actor: string): boolean => {
-    const about = document.impersonation.filter(({ original_user }) => patterns.matches(original_user, actor));
-    const deciding = about.slice(0, about.findIndex(({ new_user }) => isAny(new_user)) + 1);
-    const isOfListed = (text: string): boolean => {
-      const language = patterns.language(text);
-      return language.kind === 'names' && [...language.names].every((name) => isListed.has(name));
-    };
-    return deciding.at(-1)?.allow === true && deciding.every(({ allow, new_user }) => allow || isOfListed(new_user));
+  const userNames = [...new Set(users.map(({ name }) => name))].filter(isReplacementSafe);
+  const programs = [...new Set(users.filter(({ isEngine }) => isEngine === true).map(({ name }) => name))];
+  const namesImpersonatedBy = (actor: string): string[] =>
+    userNames.filter((name) => name !== actor && evaluator.mayImpersonate(actor, name));
+  const actingPrograms = new Set(programs.filter((name) => namesImpersonatedBy(name).length > 0));
+  const nonActingNames = userNames.filter((name) => !actingPrograms.has(name));
+  const listedNames = new Set(userNames);
+  // Whether the actor may impersonate all users who are not in the list.
+  const mayActAsAnybody = (actor: string): boolean => {
+    const actorRules = document.impersonation.filter(({ original_user }) => patterns.matches(original_user, actor));
+    const decidingRules = actorRules.slice(0, actorRules.findIndex(({ new_user }) => matchesAny(new_user)) + 1);
+    return (
+      decidingRules.at(-1)?.allow === true &&
+      decidingRules.every(
+        ({ allow, new_user }) => allow || patterns.listsOnly(new_user, (name) => listedNames.has(name)),
+      )
+    );
   };
-  return [...actors].flatMap((name): ActingUser[] => {
-    const as = othersOf(name).filter((other) => !actors.has(other));
-    if (as.length === 0) return [];
-    if (!isForAnybody(name)) return [{ name, as, but: [] }];
-    return [{ name, as: 'everyone', but: open.filter((other) => !as.includes(other)) }];
+  return [...actingPrograms].flatMap((name): Impersonator[] => {
+    const targets = namesImpersonatedBy(name).filter((target) => !actingPrograms.has(target));
+    if (targets.length === 0) return [];
+    if (!mayActAsAnybody(name)) return [{ name, targets, exceptions: [] }];
+    return [{ name, targets: 'everyone', exceptions: nonActingNames.filter((other) => !targets.includes(other)) }];
   });
 }
 
-/** Rights on the engine itself. @param queries rights on queries of all users */
+/** A user's grant on the engine itself. @param queryPrivileges the user's rights on all queries */
 function rightsOnEngine(
   evaluator: Evaluator,
   user: string,
-  queries: readonly (QueryPrivilege | 'EXECUTE_QUERIES')[],
+  queryPrivileges: readonly (QueryPrivilege | 'EXECUTE_QUERIES')[],
 ): UserAccess['grants'] {
-  const [reads, writes] = SYSTEM_INFORMATION_RIGHTS.map((right) => evaluator.mayWithSystemInformation(user, right));
-  const had: Privilege[] = [
-    ...queries,
-    ...(reads ? (['READ_SYSTEM_INFORMATION'] as const) : []),
-    ...(writes ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
+  const [mayRead, mayWrite] = SYSTEM_INFORMATION_RIGHTS.map((right) =>
+    evaluator.hasSystemInformationRight(user, right),
+  );
+  const privileges: Privilege[] = [
+    ...queryPrivileges,
+    ...(mayRead ? (['READ_SYSTEM_INFORMATION'] as const) : []),
+    ...(mayWrite ? (['WRITE_SYSTEM_INFORMATION'] as const) : []),
   ];
-  return had.length === 0 ? [] : [{ resource: { engine: true }, privileges: had }];
+  return privileges.length === 0 ? [] : [{ resource: { engine: true }, privileges }];
 }
 
 type QueryPrivilege = 'VIEW_QUERIES' | 'KILL_QUERIES';
 
-interface UserQueries {
-  ofAll: QueryPrivilege[];
-  /** Rights on queries of these listed users; `isDenied`: exceptions from `ofAll`. */
-  ofSome: { owners: string[]; privileges: QueryPrivilege[]; isDenied: boolean }[];
+interface QueryRights {
+  allQueryPrivileges: QueryPrivilege[];
+  /** Rights on the queries of `owners`. If `isDenied`, the user has `privileges` on all queries except those of `owners`. */
+  rightsByOwner: { owners: string[]; privileges: QueryPrivilege[]; isDenied: boolean }[];
 }
 
-const RIGHTS = [
+const QUERY_PRIVILEGES = [
   ['view', 'VIEW_QUERIES'],
   ['kill', 'KILL_QUERIES'],
 ] as const;
 
-/**
- * Rights on the queries of others, by the rules about one user. A right over all owners but some is only found if these are spelled out
- * and listed.
- */
-function userQueries(
+/** A user's rights on the queries of other users. May miss rights on the queries of users who are not listed. */
+function queryRights(
   { queries }: Pick<RulesDocument, 'queries'>,
   user: string,
-  listed: readonly string[],
+  userNames: readonly string[],
   patterns: PatternCache,
-): UserQueries {
-  const found: UserQueries = { ofAll: [], ofSome: [] };
-  const about = queries.slice(0, queries.findIndex(({ queryOwner }) => isAny(queryOwner)) + 1);
+): QueryRights {
+  const rights: QueryRights = { allQueryPrivileges: [], rightsByOwner: [] };
+  const decidingRules = queries.slice(0, queries.findIndex(({ queryOwner }) => matchesAny(queryOwner)) + 1);
   const evaluator = new Evaluator({ ...NO_RULES, queries }, patterns);
-  const isListed = new Set(listed);
-  for (const [right, privilege] of RIGHTS) {
-    const refusing = about.filter(({ allow }) => !allow.includes(right));
-    const isOfAll =
-      about.length > 0 &&
-      refusing.every(({ queryOwner }) => {
-        const language = patterns.language(queryOwner);
-        return language.kind === 'names' && [...language.names].every((name) => isListed.has(name));
-      });
-    if (isOfAll) found.ofAll.push(privilege);
-    // Without a rule for some owners, a user has the right over all queries, or over none.
-    if (queries.every(({ queryOwner }) => isAny(queryOwner))) continue;
-    const owners = listed.filter((owner) => evaluator.mayWithQueries(user, right, owner) !== isOfAll);
+  const listedNames = new Set(userNames);
+  for (const [right, privilege] of QUERY_PRIVILEGES) {
+    const refusingRules = decidingRules.filter(({ allow }) => !allow.includes(right));
+    const hasRightOnAllQueries =
+      decidingRules.length > 0 &&
+      refusingRules.every(({ queryOwner }) => patterns.listsOnly(queryOwner, (name) => listedNames.has(name)));
+    if (hasRightOnAllQueries) rights.allQueryPrivileges.push(privilege);
+    // If no rule is limited to some owners, a user has the right on all queries, or on none.
+    if (queries.every(({ queryOwner }) => matchesAny(queryOwner))) continue;
+    const owners = userNames.filter((owner) => evaluator.hasQueryRight(user, right, owner) !== hasRightOnAllQueries);
     if (owners.length === 0) continue;
-    const alike = found.ofSome.find((each) => each.isDenied === isOfAll && each.owners.join() === owners.join());
-    if (alike === undefined) found.ofSome.push({ owners, privileges: [privilege], isDenied: isOfAll });
-    else alike.privileges.push(privilege);
+    const matchingRight = rights.rightsByOwner.find(
+      (each) => each.isDenied === hasRightOnAllQueries && each.owners.join() === owners.join(),
+    );
+    if (matchingRight === undefined)
+      rights.rightsByOwner.push({ owners, privileges: [privilege], isDenied: hasRightOnAllQueries });
+    else matchingRight.privileges.push(privilege);
   }
-  return found;
+  return rights;
 }

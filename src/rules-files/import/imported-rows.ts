@@ -1,13 +1,14 @@
-import { getOrInsert } from '../../kernel/collections.js';
+import { getOrInsert, groupBy } from '../../kernel/collections.js';
 import {
-  withSums,
+  mergeIntoComposites,
   holderProblem,
-  isOverData,
-  isOverRoutines,
+  isDataPrivilege,
+  isRoutinePrivilege,
   type Privilege,
   PRIVILEGE_TERMS,
-  withTaken,
-  withContained,
+  privilegesTakenBy,
+  privilegesGivenBy,
+  splitComposites,
 } from '../../trino-rules/model/privilege.js';
 import {
   compareNodes,
@@ -25,311 +26,308 @@ import type { SnapshotGrant, SnapshotPolicy } from '../../trino-rules/model/snap
 import type { ListedUser } from '../foreign/audiences.js';
 import { GroupCover, ImportedPrincipals } from './group-cover.js';
 import type { Joiner } from './joiners.js';
-import type { UserAccess } from './node-outcome.js';
+import type { UserAccess } from './node-access.js';
 
 type Details<P> = P extends SnapshotPolicy ? Omit<P, 'id' | 'principal' | 'except'> : never;
 type PolicyDetails = Details<SnapshotPolicy>;
 
-interface Given {
+interface ImportedGrant {
   resource: Node;
   privilege: Privilege;
 }
 
-/** One privilege on a node, or one policy, with the names of all listed and hypothetical users (`Joiner`) who have it. */
+/** One privilege on a node or one policy (`entry`), with the names of its users. These include hypothetical users (`Joiner`). */
 interface Row<T> {
-  what: T;
+  entry: T;
   names: Set<string>;
 }
 
-type PolicyOfOne = PolicyDetails & Pick<SnapshotPolicy, 'principal' | 'except'>;
+type PolicyOfPrincipal = PolicyDetails & Pick<SnapshotPolicy, 'principal' | 'except'>;
 
-/** A hypothetical user to whom no policy can apply a restriction, so that nothing may be granted there. */
-export interface Unrestricted {
+/** A hypothetical user (`Joiner`) whom no policy can restrict at a node. */
+export interface UnrestrictedJoiner {
   name: string;
   resource: Node;
 }
 
-/**
- * The grants and policies of an import: access of everybody or of a group is granted to everyone or to that group, with denies for
- * people who have less; access of single users is granted to them, or to new groups of them.
- */
+/** Collects the access of listed and hypothetical users (`Joiner`), and turns it into grants and policies. */
 export class ImportedRows {
   readonly principals: ImportedPrincipals;
   private readonly cover: GroupCover;
-  private readonly given = new Map<string, Row<Given>>();
-  private readonly restricting = new Map<string, Row<PolicyDetails>>();
-  private readonly alone: Omit<SnapshotGrant, 'id'>[] = [];
-  private readonly denied: PolicyOfOne[] = [];
-  /** For each user, all users with the same access. */
-  private readonly alike = new Map<string, readonly string[]>();
-  private readonly isJoiner: ReadonlySet<string>;
-  private readonly places: ReadonlyMap<string, number>;
+  private readonly grantRows = new Map<string, Row<ImportedGrant>>();
+  private readonly policyRows = new Map<string, Row<PolicyDetails>>();
+  private readonly unmergedGrants: Omit<SnapshotGrant, 'id'>[] = [];
+  private readonly unmergedDenies: PolicyOfPrincipal[] = [];
+  /** By name of a user: all users with the same access. */
+  private readonly usersWithSameAccess = new Map<string, readonly string[]>();
+  private readonly joinerNames: ReadonlySet<string>;
+  private readonly userListPositions: ReadonlyMap<string, number>;
 
-  constructor(listed: readonly ListedUser[], joiners: readonly Joiner[]) {
-    this.places = new Map(listed.map(({ name }, i) => [name, i]));
-    this.principals = new ImportedPrincipals(listed);
-    this.cover = new GroupCover(listed, joiners);
-    this.isJoiner = new Set(joiners.map(({ name }) => name));
+  constructor(listedUsers: readonly ListedUser[], joiners: readonly Joiner[]) {
+    this.userListPositions = new Map(listedUsers.map(({ name }, i) => [name, i]));
+    this.principals = new ImportedPrincipals(listedUsers);
+    this.cover = new GroupCover(listedUsers, joiners);
+    this.joinerNames = new Set(joiners.map(({ name }) => name));
   }
 
-  /** Gives these users and joiners the same access. */
-  give(names: readonly string[], access: Partial<UserAccess>): void {
-    const users = names.filter((name) => !this.isJoiner.has(name));
-    for (const name of users) this.alike.set(name, users);
+  /** Records `access` for each of these users: listed users, and hypothetical ones (`Joiner`) with which the import is also checked. */
+  addAccess(names: readonly string[], access: Partial<UserAccess>): void {
+    const users = names.filter((name) => !this.joinerNames.has(name));
+    for (const name of users) this.usersWithSameAccess.set(name, users);
     for (const { resource, privileges } of access.grants ?? [])
-      for (const privilege of privileges.flatMap(partsOf)) note(this.given, { resource, privilege }, names);
-    const { denies = [], filters = [], hidden = [], masks = [] } = access;
-    for (const row of denies) note(this.restricting, { kind: 'deny', ...row }, names);
-    for (const row of filters) note(this.restricting, { kind: 'row_filter', ...row }, names);
-    for (const row of hidden) note(this.restricting, { kind: 'hidden_column', ...row }, names);
-    for (const row of masks) note(this.restricting, { kind: 'column_mask', ...row }, names);
+      for (const privilege of splitComposites(privileges)) addToRow(this.grantRows, { resource, privilege }, names);
+    const { denies = [], filters = [], hiddenColumns = [], masks = [] } = access;
+    for (const row of denies) addToRow(this.policyRows, { kind: 'deny', ...row }, names);
+    for (const row of filters) addToRow(this.policyRows, { kind: 'row_filter', ...row }, names);
+    for (const row of hiddenColumns) addToRow(this.policyRows, { kind: 'hidden_column', ...row }, names);
+    for (const row of masks) addToRow(this.policyRows, { kind: 'column_mask', ...row }, names);
   }
 
-  /** Adds a grant to exactly this principal, which is not combined with others. */
+  /** Adds a grant for this principal alone. It is never merged into a grant to a group. */
   grant(principal: Principal, resource: Node, privileges: Privilege[]): void {
-    this.alone.push({ principal, resource, privileges, ...LASTING });
+    this.unmergedGrants.push({ principal, resource, privileges, ...WITHOUT_EXPIRY });
   }
 
   deny(principal: Principal, resource: Node, privileges: Privilege[]): void {
-    this.denied.push({ kind: 'deny', principal, resource, privileges, except: [] });
+    this.unmergedDenies.push({ kind: 'deny', principal, resource, privileges, except: [] });
   }
 
-  written(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
-    // `grants` comes first: where a group gets more than some of its members have, it adds denies, which `policies` then writes.
-    const held = new HeldRights(this.given.values());
-    const open = [...this.restricting.values()].flatMap(({ what, names }) => {
-      const pairs = this.coverOf({ what, names }, held).missed.filter((name) => this.cover.isPair.has(name));
-      return pairs.length === 0 ? [] : [{ what, names: new Set(pairs) }];
+  toSnapshotRows(): { grants: SnapshotGrant[]; policies: SnapshotPolicy[]; unrestrictedJoiners: UnrestrictedJoiner[] } {
+    // `toGrants` must run before `toPolicies`: it adds denies for members who get too much through a group, and `toPolicies` writes these denies.
+    const heldRights = new HeldRights(this.grantRows.values());
+    const unreachedPolicies = [...this.policyRows.values()].flatMap(({ entry, names }) => {
+      const unreachedNames = this.coverOf({ entry, names }, heldRights).unreachedNames.filter((name) =>
+        this.cover.unlistedJoiners.has(name),
+      );
+      return unreachedNames.length === 0 ? [] : [{ entry, names: new Set(unreachedNames) }];
     });
-    const grants = this.grants(held, open);
-    const { policies, unrestricted } = this.policies(held);
-    const isOpen = ({ name, resource }: Unrestricted): boolean =>
-      open.some(({ what, names }) => what.resource === resource && names.has(name));
-    return { grants, policies, unrestricted: unrestricted.filter((each) => !isOpen(each)) };
+    const grants = this.toGrants(heldRights, unreachedPolicies);
+    const { policies, unrestrictedJoiners } = this.toPolicies(heldRights);
+    const isUnreached = ({ name, resource }: UnrestrictedJoiner): boolean =>
+      unreachedPolicies.some(({ entry, names }) => entry.resource === resource && names.has(name));
+    return { grants, policies, unrestrictedJoiners: unrestrictedJoiners.filter((each) => !isUnreached(each)) };
   }
 
-  /** @param open policies that cannot be applied to some pairs: the groups of such a pair get nothing that the policy takes */
-  private grants(held: HeldRights, open: readonly Row<PolicyDetails>[]): SnapshotGrant[] {
-    const isHeld = this.reachedUsers();
-    const rows = [...this.given.values()].sort((a, b) => depth(a.what.resource) - depth(b.what.resource));
-    const merged = new Map<string, Omit<SnapshotGrant, 'id'>>();
-    const add = (principal: PolicyPrincipal, { resource, privilege }: Given): void => {
+  private toGrants(rights: HeldRights, unreachedPolicies: readonly Row<PolicyDetails>[]): SnapshotGrant[] {
+    const holdersByRight = this.usersNeedingNoGrant();
+    const rows = [...this.grantRows.values()].sort((a, b) => depth(a.entry.resource) - depth(b.entry.resource));
+    const grantsByKey = new Map<string, Omit<SnapshotGrant, 'id'>>();
+    const addGrant = (principal: PolicyPrincipal, { resource, privilege }: ImportedGrant): void => {
       const key = `${principalText(principal)} ${nodeKey(resource)}`;
-      const privileges = [...(merged.get(key)?.privileges ?? []), privilege];
-      merged.set(key, { principal, resource, privileges, ...LASTING });
+      const privileges = [...(grantsByKey.get(key)?.privileges ?? []), privilege];
+      grantsByKey.set(key, { principal, resource, privileges, ...WITHOUT_EXPIRY });
     };
-    const left = rows.map(({ what, names }) => {
-      const { resource, privilege } = what;
-      if (!isHeldByAll(privilege))
-        return { what, names: new Set([...names].filter((name) => !this.isJoiner.has(name))) };
+    const uncoveredRows = rows.map(({ entry, names }) => {
+      const { resource, privilege } = entry;
+      if (!canGroupsHold(privilege))
+        return { entry, names: new Set([...names].filter((name) => !this.joinerNames.has(name))) };
       const holdersOf = (node: Node, each: Privilege) =>
-        getOrInsert(isHeld, keyOf(node, each), () => new Set<string>());
-      const paths = [...withContained([privilege])].map(
+        getOrInsert(holdersByRight, keyOf(node, each), () => new Set<string>());
+      const holdersByPrivilege = [...privilegesGivenBy([privilege])].map(
         (each) => [each, pathTo(resource).map((node) => holdersOf(node, each))] as const,
       );
-      const lacking = (name: string): Privilege[] =>
-        paths.flatMap(([each, path]) => (path.some((holders) => holders.has(name)) ? [] : [each]));
-      const denies = (denied: Iterable<string>): Row<PolicyDetails>[] | null => {
-        const those = new Map<string, Row<PolicyDetails>>();
-        for (const name of denied) {
-          const privileges = lacking(name);
-          const node = held.denyNode(name, resource, privileges) ?? (this.cover.isPair.has(name) ? resource : null);
+      const missingPrivileges = (name: string): Privilege[] =>
+        holdersByPrivilege.flatMap(([each, path]) => (path.some((holders) => holders.has(name)) ? [] : [each]));
+      const denyRowsFor = (deniedNames: Iterable<string>): Row<PolicyDetails>[] | null => {
+        const denyRows = new Map<string, Row<PolicyDetails>>();
+        for (const name of deniedNames) {
+          const privileges = missingPrivileges(name);
+          const node =
+            rights.nodeForDeny(name, resource, privileges) ?? (this.cover.unlistedJoiners.has(name) ? resource : null);
           if (node === null) return null;
-          note(those, { kind: 'deny', resource: node, privileges }, [name]);
+          addToRow(denyRows, { kind: 'deny', resource: node, privileges }, [name]);
         }
-        return [...those.values()];
+        return [...denyRows.values()];
       };
-      const barred = open.flatMap((row) => (isTaken(what, row.what) ? [...row.names] : []));
-      const found = this.cover.coverGrant(
+      const barredJoiners = unreachedPolicies.flatMap((row) => (isConcerned(entry, row.entry) ? [...row.names] : []));
+      const coverage = this.cover.coverGrant(
         names,
-        new Set(barred),
-        (name) => lacking(name).length === 0,
-        (denied) => denies(denied)?.every((row) => this.coverOf(row, held).missed.length === 0) === true,
+        new Set(barredJoiners),
+        (name) => missingPrivileges(name).length === 0,
+        (names) => denyRowsFor(names)?.every((row) => this.coverOf(row, rights).unreachedNames.length === 0) === true,
       );
-      for (const holder of found.holders) add(this.principals.toPrincipal(holder), what);
-      for (const { what: deny, names: denied } of denies(found.denied) ?? []) {
-        note(this.restricting, deny, [...denied]);
+      for (const grantee of coverage.grantees) addGrant(this.principals.toPrincipal(grantee), entry);
+      for (const { entry: deny, names: deniedNames } of denyRowsFor(coverage.denied) ?? []) {
+        addToRow(this.policyRows, deny, [...deniedNames]);
         if (deny.kind === 'deny')
-          for (const each of withTaken(deny.privileges))
-            for (const name of denied) holdersOf(deny.resource, each).add(name);
+          for (const each of privilegesTakenBy(deny.privileges))
+            for (const name of deniedNames) holdersOf(deny.resource, each).add(name);
       }
-      return { what, names: new Set(found.left) };
+      return { entry, names: new Set(coverage.uncoveredNames) };
     });
-    for (const { what, groups } of this.groupByAccess(left)) {
-      const holders = isHeldByAll(what.privilege) ? groups : groups.flat().map((name) => [name]);
-      for (const names of holders) add(this.principals.principalOf(names), what);
+    for (const { entry, groups } of this.groupByAccess(uncoveredRows)) {
+      const holders = canGroupsHold(entry.privilege) ? groups : groups.flat().map((name) => [name]);
+      for (const names of holders) addGrant(this.principals.principalOf(names), entry);
     }
-    const together = [...merged.values()].map((grant) => ({ ...grant, privileges: withSums(grant.privileges) }));
-    together.sort((a, b) => compareNodes(a.resource, b.resource));
-    return byPrincipal([...together, ...this.alone]);
+    const mergedGrants = [...grantsByKey.values()].map((grant) => ({
+      ...grant,
+      privileges: mergeIntoComposites(grant.privileges),
+    }));
+    mergedGrants.sort((a, b) => compareNodes(a.resource, b.resource));
+    return numberRows([...mergedGrants, ...this.unmergedGrants]);
   }
 
-  private policies(held: HeldRights): { policies: SnapshotPolicy[]; unrestricted: Unrestricted[] } {
-    const unrestricted: Unrestricted[] = [];
-    const applied = new Map<string, PolicyOfOne>();
-    const add = (policy: PolicyOfOne): void => {
-      const { privileges, ...rest } = { privileges: undefined, ...policy };
-      const known = getOrInsert(applied, JSON.stringify(rest), () => policy);
-      if (known.kind !== 'deny' || policy.kind !== 'deny') return;
-      const parts = [...known.privileges, ...policy.privileges].flatMap(partsOf);
-      applied.set(JSON.stringify(rest), { ...policy, privileges: withSums(parts) });
+  private toPolicies(rights: HeldRights): { policies: SnapshotPolicy[]; unrestrictedJoiners: UnrestrictedJoiner[] } {
+    const unrestrictedJoiners: UnrestrictedJoiner[] = [];
+    const policiesByKey = new Map<string, PolicyOfPrincipal>();
+    const addPolicy = (policy: PolicyOfPrincipal): void => {
+      const { privileges, ...commonFields } = { privileges: undefined, ...policy };
+      const knownPolicy = getOrInsert(policiesByKey, JSON.stringify(commonFields), () => policy);
+      if (knownPolicy.kind !== 'deny' || policy.kind !== 'deny') return;
+      const privilegeParts = splitComposites([...knownPolicy.privileges, ...policy.privileges]);
+      policiesByKey.set(JSON.stringify(commonFields), { ...policy, privileges: mergeIntoComposites(privilegeParts) });
     };
-    const rows = [...this.restricting.values()];
-    const left = rows.map(({ what, names }) => {
-      const found = this.coverOf({ what, names }, held);
-      for (const name of found.missed) unrestricted.push({ name, resource: what.resource });
-      for (const { holder, except } of found.applied) {
-        const excepted = except
+    const rows = [...this.policyRows.values()];
+    const uncoveredRows = rows.map(({ entry, names }) => {
+      const coverage = this.coverOf({ entry, names }, rights);
+      for (const name of coverage.unreachedNames) unrestrictedJoiners.push({ name, resource: entry.resource });
+      for (const { grantee, except } of coverage.policyUses) {
+        const exceptions = except
           .map((each) => this.principals.toPrincipal(each))
-          .filter((holder) => holder.type !== 'everyone');
-        add({ ...what, principal: this.principals.toPrincipal(holder), except: excepted });
+          .filter((grantee) => grantee.type !== 'everyone');
+        addPolicy({ ...entry, principal: this.principals.toPrincipal(grantee), except: exceptions });
       }
-      return { what, names: new Set(found.left) };
+      return { entry, names: new Set(coverage.uncoveredNames) };
     });
-    for (const { what, groups } of this.groupByAccess(left))
-      for (const names of groups) add({ ...what, principal: this.principals.principalOf(names), except: [] });
-    return { policies: byPrincipal([...applied.values(), ...this.denied]), unrestricted };
+    for (const { entry, groups } of this.groupByAccess(uncoveredRows))
+      for (const names of groups) addPolicy({ ...entry, principal: this.principals.principalOf(names), except: [] });
+    return { policies: numberRows([...policiesByKey.values(), ...this.unmergedDenies]), unrestrictedJoiners };
   }
 
-  private coverOf({ what, names }: Row<PolicyDetails>, held: HeldRights): ReturnType<GroupCover['coverPolicy']> {
-    const isSpared = (name: string): boolean =>
-      !this.cover.isPair.has(name) && held.isSpared(name, what, !this.isJoiner.has(name));
-    // Access to `system` comes with any other access, so it is denied to everyone.
-    const isForAll = what.resource.catalog === SYSTEM ? true : undefined;
-    return this.cover.coverPolicy(names, isSpared, (name) => held.losesOnlyYielding(name, what), isForAll);
+  private coverOf({ entry, names }: Row<PolicyDetails>, rights: HeldRights): ReturnType<GroupCover['coverPolicy']> {
+    const isExcepted = (name: string): boolean =>
+      !this.cover.unlistedJoiners.has(name) && rights.isExcepted(name, entry, !this.joinerNames.has(name));
+    // A policy in the catalog `system` may name everyone, because users without rights cannot read `system` in any case.
+    const mayBeForEveryone = entry.resource.catalog === SYSTEM ? true : undefined;
+    return this.cover.coverPolicy(names, isExcepted, (name) => rights.lacksDeniedRights(name, entry), mayBeForEveryone);
   }
 
-  /** By node and privilege, the users for whom a grant changes nothing: they have the privilege there, or a deny takes it. */
-  private reachedUsers(): Map<string, Set<string>> {
-    const found = new Map<string, Set<string>>();
-    const add = (node: Node, privileges: Iterable<Privilege>, names: ReadonlySet<string>): void => {
+  /** By node and privilege: the users for whom a row already gives or denies the privilege. */
+  private usersNeedingNoGrant(): Map<string, Set<string>> {
+    const usersByRight = new Map<string, Set<string>>();
+    const addUsers = (node: Node, privileges: Iterable<Privilege>, names: ReadonlySet<string>): void => {
       for (const privilege of privileges) {
-        const known = getOrInsert(found, keyOf(node, privilege), () => new Set<string>());
-        for (const name of names) known.add(name);
+        const usersWithRight = getOrInsert(usersByRight, keyOf(node, privilege), () => new Set<string>());
+        for (const name of names) usersWithRight.add(name);
       }
     };
-    for (const { what, names } of this.given.values()) {
-      add(what.resource, withContained([what.privilege]), names);
-      // EXECUTE_QUERIES and reading the open system schemas come with it.
-      if (!PRIVILEGE_TERMS[what.privilege].usedByStatements) continue;
-      add({ engine: true }, ['EXECUTE_QUERIES'], names);
-      for (const schema of OPEN_SYSTEM_SCHEMAS) add({ catalog: SYSTEM, schema }, ['SELECT'], names);
+    for (const { entry, names } of this.grantRows.values()) {
+      addUsers(entry.resource, privilegesGivenBy([entry.privilege]), names);
+      // A privilege that statements use also gives EXECUTE_QUERIES and SELECT on OPEN_SYSTEM_SCHEMAS.
+      if (!PRIVILEGE_TERMS[entry.privilege].isUsedByStatements) continue;
+      addUsers({ engine: true }, ['EXECUTE_QUERIES'], names);
+      for (const schema of OPEN_SYSTEM_SCHEMAS) addUsers({ catalog: SYSTEM, schema }, ['SELECT'], names);
     }
-    for (const { what, names } of this.restricting.values())
-      if (what.kind === 'deny') add(what.resource, withTaken(what.privileges), names);
-    return found;
+    for (const { entry, names } of this.policyRows.values())
+      if (entry.kind === 'deny') addUsers(entry.resource, privilegesTakenBy(entry.privileges), names);
+    return usersByRight;
   }
 
-  /** Divides the users of each row into groups: all together if the same users have rows on several nodes, otherwise by equal access. */
-  private groupByAccess<T extends { resource: Node }>(rows: readonly Row<T>[]): { what: T; groups: string[][] }[] {
-    const place = (name: string): number => this.places.get(name) ?? 0;
-    const ordered = rows.map(({ what, names }) => ({ what, users: [...names].sort((a, b) => place(a) - place(b)) }));
-    const nodes = new Map<string, Set<string>>();
-    for (const { what, users } of ordered)
-      getOrInsert(nodes, users.join('\0'), () => new Set<string>()).add(nodeKey(what.resource));
-    return ordered.map(({ what, users }) => {
-      const parts = new Map<readonly string[] | undefined, string[]>();
-      for (const name of users) getOrInsert(parts, this.alike.get(name), () => []).push(name);
-      const isOne = parts.size >= MOST_KINDS || (nodes.get(users.join('\0'))?.size ?? 0) > 1;
-      return { what, groups: isOne && users.length > 0 ? [users] : [...parts.values()] };
+  private groupByAccess<T extends { resource: Node }>(rows: readonly Row<T>[]): { entry: T; groups: string[][] }[] {
+    const positionOf = (name: string): number => this.userListPositions.get(name) ?? 0;
+    const sortNames = (names: Iterable<string>) => [...names].sort((a, b) => positionOf(a) - positionOf(b));
+    const sortedRows = rows.map(({ entry, names }) => ({ entry, users: sortNames(names) }));
+    const nodesByUsers = new Map<string, Set<string>>();
+    for (const { entry, users } of sortedRows)
+      getOrInsert(nodesByUsers, users.join('\0'), () => new Set<string>()).add(nodeKey(entry.resource));
+    return sortedRows.map(({ entry, users }) => {
+      const groupsByAccess = new Map<readonly string[] | undefined, string[]>();
+      for (const name of users) getOrInsert(groupsByAccess, this.usersWithSameAccess.get(name), () => []).push(name);
+      const isOneGroup = groupsByAccess.size >= MIN_SETS_TO_JOIN || (nodesByUsers.get(users.join('\0'))?.size ?? 0) > 1;
+      return { entry, groups: isOneGroup && users.length > 0 ? [users] : [...groupsByAccess.values()] };
     });
   }
 }
 
-/** Users of one row with this many different kinds of access become one group. */
-const MOST_KINDS = 4;
+/** Each set of users with equal access gets a group. From this many sets on, all users get one group together. */
+const MIN_SETS_TO_JOIN = 4;
 
 /** Whether groups and everyone can hold a privilege. */
-function isHeldByAll(privilege: Privilege): boolean {
+function canGroupsHold(privilege: Privilege): boolean {
   return holderProblem([privilege], { type: 'everyone' }) === null;
 }
 
-const LASTING = { expiresAt: null, revokedAt: null };
+const WITHOUT_EXPIRY = { expiresAt: null, revokedAt: null };
 
-function note<T extends object>(rows: Map<string, Row<T>>, what: T, names: readonly string[]): void {
-  const row = getOrInsert(rows, JSON.stringify(what), () => ({ what, names: new Set<string>() }));
+function addToRow<T extends object>(rows: Map<string, Row<T>>, entry: T, names: readonly string[]): void {
+  const row = getOrInsert(rows, JSON.stringify(entry), () => ({ entry, names: new Set<string>() }));
   for (const name of names) row.names.add(name);
-}
-
-function partsOf(privilege: Privilege): readonly Privilege[] {
-  const { parts } = PRIVILEGE_TERMS[privilege];
-  return parts.length === 0 ? [privilege] : parts;
 }
 
 function keyOf(node: Node, privilege: Privilege): string {
   return `${nodeKey(node)} ${privilege}`;
 }
 
-/** Orders rows by principal, and numbers them. */
-function byPrincipal<T extends { principal: PolicyPrincipal }>(rows: readonly T[]): (T & { id: number })[] {
-  const found = new Map<string, T[]>();
-  for (const row of rows) getOrInsert(found, principalText(row.principal), () => []).push(row);
-  return [...found.values()].flat().map((row, i) => ({ ...row, id: i + 1 }));
+function numberRows<T extends { principal: PolicyPrincipal }>(rows: readonly T[]): (T & { id: number })[] {
+  return [...groupBy(rows, (row) => principalText(row.principal)).values()]
+    .flat()
+    .map((row, i) => ({ ...row, id: i + 1 }));
 }
 
-/** Rights of each user and joiner, which policies for others must not take. */
+/** The rights of each listed or hypothetical user. A policy that is meant for other users must not take these rights away. */
 class HeldRights {
-  private readonly byName = new Map<string, Given[]>();
+  private readonly rightsByName = new Map<string, ImportedGrant[]>();
 
-  constructor(given: Iterable<Row<Given>>) {
-    for (const { what, names } of given) for (const name of names) getOrInsert(this.byName, name, () => []).push(what);
+  constructor(rows: Iterable<Row<ImportedGrant>>) {
+    for (const { entry, names } of rows)
+      for (const name of names) getOrInsert(this.rightsByName, name, () => []).push(entry);
   }
 
-  /** The node of a deny that takes nothing else from the user: the catalog if the user has nothing in it; null: every deny takes more. */
-  denyNode(name: string, resource: Node, privileges: Privilege[]): Node | null {
+  /** The node for a deny by which the user loses no right: `resource` or its catalog. Null: there is no such node. */
+  nodeForDeny(name: string, resource: Node, privileges: Privilege[]): Node | null {
     const { catalog } = resource;
-    const held = this.heldBy(name);
-    // Any access includes reading in `system`.
-    if (catalog === SYSTEM) return held.length === 0 ? resource : null;
-    if (catalog !== undefined && isInTree(resource) && held.every((each) => !isInCatalog(each.resource, catalog)))
+    const rights = this.rightsOf(name);
+    // Any right also gives reading in `system`. A deny there takes this reading away, so only a user without rights may be denied.
+    if (catalog === SYSTEM) return rights.length === 0 ? resource : null;
+    if (catalog !== undefined && isInTree(resource) && rights.every((each) => !isInCatalog(each.resource, catalog)))
       return { catalog };
-    return held.some((each) => isHarmed(each, { kind: 'deny', resource, privileges })) ? null : resource;
+    return rights.some((each) => isTakenByDeny(each, { kind: 'deny', resource, privileges })) ? null : resource;
   }
 
-  /** Whether a user must be excepted from a policy, because it would take something. */
-  isSpared(name: string, policy: PolicyDetails, isListed: boolean): boolean {
+  /** Whether a user must be excepted from a policy, because the policy would take away a right that the user has. */
+  isExcepted(name: string, policy: PolicyDetails, isListed: boolean): boolean {
     const { resource } = policy;
     const { catalog } = resource;
-    // Two masks of one column contradict each other even without a grant.
+    // Two masks of a column conflict, so a listed user is always excepted from masks for others.
     if (policy.kind === 'column_mask' && isListed) return true;
-    const held = this.heldBy(name);
-    if (catalog === SYSTEM) return held.length > 0;
-    if (policy.kind === 'deny') return held.some((each) => isHarmed(each, policy));
-    return held.some((each) => catalog === undefined || isInCatalog(each.resource, catalog));
+    const rights = this.rightsOf(name);
+    if (catalog === SYSTEM) return rights.length > 0;
+    if (policy.kind === 'deny') return rights.some((each) => isTakenByDeny(each, policy));
+    return rights.some((each) => catalog === undefined || isInCatalog(each.resource, catalog));
   }
 
-  /** Whether a user loses by a deny only rights that yield to it. Another group of that user may then give the denied access. */
-  losesOnlyYielding(name: string, policy: PolicyDetails): boolean {
+  /** Whether a policy is a deny outside of `system`, and the user has none of the rights that the deny names. */
+  lacksDeniedRights(name: string, policy: PolicyDetails): boolean {
     if (policy.kind !== 'deny' || policy.resource.catalog === SYSTEM) return false;
-    return !this.heldBy(name).some((each) => isTaken(each, policy));
+    return !this.rightsOf(name).some((each) => isConcerned(each, policy));
   }
 
-  private heldBy(name: string): readonly Given[] {
-    return this.byName.get(name) ?? [];
+  private rightsOf(name: string): readonly ImportedGrant[] {
+    return this.rightsByName.get(name) ?? [];
   }
 }
 
-function isInCatalog({ catalog, engine, queries, as }: Node, name: string): boolean {
+function isInCatalog({ catalog, engine, queries, as }: Node, catalogName: string): boolean {
   if (engine !== undefined || queries !== undefined || as !== undefined) return false;
-  return catalog === undefined || catalog === name;
+  return catalog === undefined || catalog === catalogName;
 }
 
-/** Whether a policy concerns a right that is held. */
-function isTaken({ resource, privilege }: Given, policy: PolicyDetails): boolean {
+/** Whether the nodes of a right and a policy overlap. A deny must also take the privilege of the right. */
+function isConcerned({ resource, privilege }: ImportedGrant, policy: PolicyDetails): boolean {
   if (!covers(resource, policy.resource) && !covers(policy.resource, resource)) return false;
   if (policy.kind !== 'deny') return true;
-  const lost = withTaken(policy.privileges);
-  return [...withContained([privilege])].some((each) => lost.has(each));
+  const deniedPrivileges = privilegesTakenBy(policy.privileges);
+  return [...privilegesGivenBy([privilege])].some((each) => deniedPrivileges.has(each));
 }
 
-/** Whether a deny takes a held right, by name or because the right yields to it. */
-function isHarmed(held: Given, policy: Extract<PolicyDetails, { kind: 'deny' }>): boolean {
-  if (isTaken(held, policy)) return true;
-  if (!policy.privileges.some(isOverData)) return false;
+/** Whether a deny takes a right away. The deny need not name the right: any deny of data takes away ownership and routines in the catalog. */
+function isTakenByDeny(right: ImportedGrant, policy: Extract<PolicyDetails, { kind: 'deny' }>): boolean {
+  if (isConcerned(right, policy)) return true;
+  if (!policy.privileges.some(isDataPrivilege)) return false;
   const { catalog } = policy.resource;
   const isInScope =
     catalog === undefined
-      ? isInTree(held.resource) || held.resource.routine !== undefined
-      : isInCatalog(held.resource, catalog);
-  return isInScope && (isOverRoutines(held.privilege) || PRIVILEGE_TERMS[held.privilege].yieldsToRestrictions);
+      ? isInTree(right.resource) || right.resource.routine !== undefined
+      : isInCatalog(right.resource, catalog);
+  return isInScope && (isRoutinePrivilege(right.privilege) || PRIVILEGE_TERMS[right.privilege].yieldsToRestrictions);
 }

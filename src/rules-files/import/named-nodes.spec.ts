@@ -1,6 +1,6 @@
 import { WorkBudget } from '../../trino-rules/document/work-budget.js';
-import { foreignPatterns } from '../foreign/audiences.js';
-import { leftOut } from './named-nodes.js';
+import { newPatternCache } from '../foreign/audiences.js';
+import { excludedNames } from './named-nodes.js';
 
 describe('the names that a pattern leaves out of all', () => {
   it.each<[string | undefined, string[] | null]>([
@@ -15,7 +15,7 @@ describe('the names that a pattern leaves out of all', () => {
     ['a.*', null],
     ['a|b', null],
   ])('are few, or the pattern is about some names alone: %s', (text, names) => {
-    const found = leftOut(text, foreignPatterns(new WorkBudget(Infinity)));
+    const found = excludedNames(text, newPatternCache(new WorkBudget(Infinity)));
     expect(found && [...found].sort()).toEqual(names);
   });
 });

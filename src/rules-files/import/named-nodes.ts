@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
-import { namesLeftOut } from '../../trino-rules/document/rule-language.js';
+import { namesExcludedBy } from '../../trino-rules/document/rule-language.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { EngineSets } from '../../trino-rules/engine/engine-sets.js';
 import { type Level, SYSTEM, type Node } from '../../trino-rules/model/node.js';
@@ -9,7 +9,7 @@ import { privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
 import type { SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 
-/** A name of the engine: a catalog, a schema, or a table. */
+/** A catalog, a schema or a table that exists on the engine. */
 export interface ListedName {
   catalog: string;
   schema?: string;
@@ -18,51 +18,53 @@ export interface ListedName {
 
 export interface NamedNode {
   resource: Node;
-  below: NamedNode[];
+  children: NamedNode[];
 }
 
-const STEPS_PER_NODE = 1_000;
+const COST_PER_NODE = 1_000;
 
-/** The nodes that rules, settings and a listing name, the widest first. */
+/** The catalogs, schemas and tables in rules, settings and the listing, as trees. */
 export function namedNodes(
-  engine: EngineSets,
+  engineNames: EngineSets,
   settings: SnapshotSettings,
-  listing: readonly ListedName[],
+  listedNodes: readonly ListedName[],
 ): NamedNode[] {
-  const { functions, procedures, patterns, rules } = engine;
-  const ofSettings = [...settings.writableCatalogs, ...settings.readableCatalogs];
-  patterns.markSpelled(ofSettings);
-  const known = new KnownNames(listing, rules, patterns);
-  // Names of the engine's sets include witnesses of open patterns, which are not named by rules.
-  const spelled = known.spelledNames();
+  const { functions, procedures, patterns, rules } = engineNames;
+  const settingCatalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
+  patterns.markSpelled(settingCatalogs);
+  const knownNames = new KnownNames(listedNodes, rules, patterns);
+  // Keeps out the invented names that `engineNames` also returns.
+  const spelledOutNames = knownNames.spelledNames();
   const nodesOf = (
-    above: Node,
+    parent: Node,
     level: Level,
-    { ruled, listed }: { ruled: Iterable<string>; listed: Iterable<string> },
-    below: (node: Node, name: string) => NamedNode[],
+    { ruleNames, listedNames }: { ruleNames: Iterable<string>; listedNames: Iterable<string> },
+    childrenOf: (node: Node, name: string) => NamedNode[],
   ): NamedNode[] => {
-    const names = new Set([...[...ruled].filter((name) => spelled.has(name)), ...listed]);
+    const names = new Set([...[...ruleNames].filter((name) => spelledOutNames.has(name)), ...listedNames]);
     return [...names].sort().flatMap((name) => {
-      const resource = { ...above, [level]: name };
-      if (resourceNameProblem(name) !== null || !isOpen(resource, settings)) return [];
-      return [{ resource, below: below(resource, name) }];
+      const resource = { ...parent, [level]: name };
+      if (resourceNameProblem(name) !== null || !isGrantable(resource, settings)) return [];
+      return [{ resource, children: childrenOf(resource, name) }];
     });
   };
-  const routines = [functions, procedures].flatMap((trie) => [...trie.branch([]).names()]);
-  const catalogs = { ruled: [...engine.catalogNames(), ...routines], listed: [...known.catalogs(), ...ofSettings] };
-  return nodesOf({}, 'catalog', catalogs, (inCatalog, catalog) => {
-    const schemas = { ruled: engine.schemaNames(catalog), listed: known.schemas(catalog) };
-    return nodesOf(inCatalog, 'schema', schemas, (inSchema, schema) => {
-      const ruled = [...engine.tables.branch([catalog, schema]).names()];
-      const tables = nodesOf(inSchema, 'table', { ruled, listed: known.tables(catalog, schema) }, () => []);
-      engine.spend(STEPS_PER_NODE * (tables.length + 1));
-      return tables;
+  const routineCatalogs = [functions, procedures].flatMap((trie) => [...trie.branch([]).names()]);
+  const listedCatalogs = [...knownNames.catalogs(), ...settingCatalogs];
+  const catalogInput = { ruleNames: [...engineNames.catalogNames(), ...routineCatalogs], listedNames: listedCatalogs };
+  return nodesOf({}, 'catalog', catalogInput, (catalogNode, catalog) => {
+    const schemaInput = { ruleNames: engineNames.schemaNames(catalog), listedNames: knownNames.schemas(catalog) };
+    return nodesOf(catalogNode, 'schema', schemaInput, (schemaNode, schema) => {
+      const ruleNames = [...engineNames.tables.branch([catalog, schema]).names()];
+      const tableInput = { ruleNames, listedNames: knownNames.tables(catalog, schema) };
+      const tableNodes = nodesOf(schemaNode, 'table', tableInput, () => []);
+      engineNames.spend(COST_PER_NODE * (tableNodes.length + 1));
+      return tableNodes;
     });
   });
 }
 
 /** Whether access to data can be granted on a node. */
-export function isOpen(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
+export function isGrantable(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
   const isClosed = resource.catalog === SYSTEM || closedProblem(resource, metadataCatalog) !== null;
   return !isClosed && privilegesOn(resource).includes('SELECT');
 }
@@ -73,90 +75,91 @@ interface NamedRule {
   name?: string | undefined;
 }
 
-/** Further names with nodes of their own: those of a listing, where a rule matches only some names, and those that patterns exclude. */
+/** Names that need a node although no rule lists them: names in a listing of the engine, and names that a pattern excludes. */
 class KnownNames {
-  private readonly byCatalog = new Map<string, Map<string, Set<string>>>();
+  private readonly namesByCatalog = new Map<string, Map<string, Set<string>>>();
   private readonly rules: readonly NamedRule[];
 
   constructor(
-    listing: readonly ListedName[],
+    listedNodes: readonly ListedName[],
     { catalogs, schemas, tables, functions, procedures }: RulesDocument,
     private readonly patterns: PatternCache,
   ) {
-    for (const { catalog, schema, table } of listing) {
+    for (const { catalog, schema, table } of listedNodes) {
       if ([catalog, schema, table].some((name) => name !== undefined && resourceNameProblem(name) !== null)) continue;
       patterns.markSpelled([catalog, schema, table].filter((name) => name !== undefined));
-      const known = getOrInsert(this.byCatalog, catalog, () => new Map<string, Set<string>>());
+      const schemaNames = getOrInsert(this.namesByCatalog, catalog, () => new Map<string, Set<string>>());
       if (schema === undefined) continue;
-      const inSchema = getOrInsert(known, schema, () => new Set<string>());
-      if (table !== undefined) inSchema.add(table);
+      const tableNames = getOrInsert(schemaNames, schema, () => new Set<string>());
+      if (table !== undefined) tableNames.add(table);
     }
-    const routines = [...functions, ...procedures].map(({ catalog, schema }) => ({ catalog, schema }));
-    const onTables = tables.map(({ catalog, schema, table }) => ({ catalog, schema, name: table }));
-    this.rules = [...catalogs, ...schemas, ...onTables, ...routines];
+    const routineRules = [...functions, ...procedures].map(({ catalog, schema }) => ({ catalog, schema }));
+    const tableRules = tables.map(({ catalog, schema, table }) => ({ catalog, schema, name: table }));
+    this.rules = [...catalogs, ...schemas, ...tableRules, ...routineRules];
   }
 
-  /** Names that rules spell out. */
   spelledNames(): Set<string> {
-    const texts = new Set(this.rules.flatMap(({ catalog, schema, name }: NamedRule) => [catalog, schema, name]));
-    return new Set([...texts].flatMap((text) => [...spelledNames(text, this.patterns)]));
+    const patternTexts = new Set(this.rules.flatMap(({ catalog, schema, name }: NamedRule) => [catalog, schema, name]));
+    return new Set([...patternTexts].flatMap((text) => [...spelledNames(text, this.patterns)]));
   }
 
   catalogs(): Iterable<string> {
-    return [...this.byCatalog.keys(), ...this.excludedNames(this.rules, 'catalog')];
+    return [...this.namesByCatalog.keys(), ...this.excludedNames(this.rules, 'catalog')];
   }
 
   schemas(catalog: string): Iterable<string> {
-    const about = this.rules.filter((rule) => this.patterns.matches(rule.catalog, catalog));
-    const isNeeded = about.some(({ schema, name }) => !(isAny(schema) && isAny(name)));
-    const listed = isNeeded ? this.byCatalog.get(catalog)?.keys() : undefined;
-    return [...(listed ?? []), ...this.excludedNames(about, 'schema')];
+    const rules = this.rules.filter((rule) => this.patterns.matches(rule.catalog, catalog));
+    const areNamesNeeded = rules.some(({ schema, name }) => !(matchesAny(schema) && matchesAny(name)));
+    const listedSchemas = areNamesNeeded ? this.namesByCatalog.get(catalog)?.keys() : undefined;
+    return [...(listedSchemas ?? []), ...this.excludedNames(rules, 'schema')];
   }
 
   tables(catalog: string, schema: string): Iterable<string> {
     const { patterns } = this;
-    const about = this.rules.filter(
+    const rules = this.rules.filter(
       (rule) => patterns.matches(rule.catalog, catalog) && patterns.matches(rule.schema, schema),
     );
-    const listed = about.every(({ name }) => isAny(name)) ? undefined : this.byCatalog.get(catalog)?.get(schema);
-    return [...(listed ?? []), ...this.excludedNames(about, 'name')];
+    const listedTables = rules.every(({ name }) => matchesAny(name))
+      ? undefined
+      : this.namesByCatalog.get(catalog)?.get(schema);
+    return [...(listedTables ?? []), ...this.excludedNames(rules, 'name')];
   }
 
   private excludedNames(rules: readonly NamedRule[], level: keyof NamedRule): string[] {
-    return [...new Set(rules.map((rule) => rule[level]))].flatMap((text) => [...(leftOut(text, this.patterns) ?? [])]);
+    const patternTexts = new Set(rules.map((rule) => rule[level]));
+    return [...patternTexts].flatMap((text) => [...(excludedNames(text, this.patterns) ?? [])]);
   }
 }
 
-/** Names that a pattern spells out. */
 export function spelledNames(text: string | undefined, patterns: PatternCache): Iterable<string> {
   const language = patterns.language(text);
   if (language.kind === 'names') return language.names;
-  return language.kind === 'open' ? language.spelled : [];
+  return language.kind === 'open' ? language.spelledNames : [];
 }
 
 /** Whether a pattern matches every name. */
-export function isAny(text: string | undefined): boolean {
+export function matchesAny(text: string | undefined): boolean {
   return text === undefined || text === '.*';
 }
 
-const LOOK_AHEAD = '(?!';
-const MOST_NAMES = 100;
-const MOST_NODES = 2_000;
+const NEGATIVE_LOOK_AHEAD = '(?!';
+const MAX_EXCLUDED_NAMES = 100;
+const MAX_NODES = 2_000;
 
-/** Kept, because the few patterns of a file are looked up for each user and node. */
-const found = new WeakMap<object, ReadonlySet<string> | null>();
+/** Cache of `excludedNames` by pattern: the few patterns of a file are looked up for each user and node. */
+const excludedNamesByPattern = new WeakMap<object, ReadonlySet<string> | null>();
 
-/** The names that a pattern excludes if it matches nearly any, as `(?!secret$).*` does; null: it matches only some names. */
-export function leftOut(text: string | undefined, patterns: PatternCache): ReadonlySet<string> | null {
-  if (text === undefined || isAny(text)) return NONE;
-  if (!text.includes(LOOK_AHEAD)) return null;
+/** The names that a pattern such as `(?!secret$).*` excludes. Null: the pattern has no negative look-ahead, or excludes too many names. */
+export function excludedNames(text: string | undefined, patterns: PatternCache): ReadonlySet<string> | null {
+  if (text === undefined || matchesAny(text)) return NO_NAMES;
+  if (!text.includes(NEGATIVE_LOOK_AHEAD)) return null;
   const language = patterns.language(text);
   if (language.kind !== 'open') return null;
   const { pattern } = language;
-  return getOrInsert(found, pattern, () => {
-    const names = namesLeftOut(pattern, MOST_NAMES, MOST_NODES);
+  return getOrInsert(excludedNamesByPattern, pattern, () => {
+    const names = namesExcludedBy(pattern, MAX_EXCLUDED_NAMES, MAX_NODES);
     return names && new Set(names);
   });
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_NAMES: ReadonlySet<string> = new Set();

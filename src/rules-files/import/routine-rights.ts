@@ -6,8 +6,8 @@ import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { isInTree, nodeOf, SYSTEM, type Node } from '../../trino-rules/model/node.js';
 import { orderedPrivileges, type Privilege, PRIVILEGE_TERMS, privilegesOn } from '../../trino-rules/model/privilege.js';
 import { closedProblem } from '../../trino-rules/model/resource.js';
-import { isAny, spelledNames } from './named-nodes.js';
-import type { UserAccess } from './node-outcome.js';
+import { matchesAny, spelledNames } from './named-nodes.js';
+import type { UserAccess } from './node-access.js';
 
 type RightsOnNode = UserAccess['grants'][number];
 
@@ -16,120 +16,127 @@ interface RoutineRule {
   catalog: string | undefined;
   schema: string | undefined;
   routine: string | undefined;
-  gives: boolean;
+  givesRight: boolean;
 }
 
-/** Catalogs where a user may run routines, and where a restriction of data disables that. */
-interface UserCatalogs {
-  may: (node: Node) => boolean;
+/** Tests for one user: whether the user may run routines in a node, and whether data in a catalog is restricted (which forbids routines). */
+interface CatalogTests {
+  mayRunIn: (node: Node) => boolean;
   isRestricted: (catalog: string) => boolean;
 }
 
 const LEVELS = ['catalog', 'schema', 'routine'] as const;
 type Level = (typeof LEVELS)[number];
 
-/** The first level that a node does not name; null: it is a routine. */
+/** The level of a node's children; null: the node is a routine. */
 function levelBelow(node: Node): Level | null {
   return LEVELS.find((level) => node[level] === undefined) ?? null;
 }
 
-/** The privileges on each node, without those that another privilege there implies. */
-function byNode(found: readonly (readonly [Node, Privilege])[], brings: 'contains' | 'takes'): RightsOnNode[] {
-  return [...groupBy(found, ([node]) => JSON.stringify(node)).values()].map((rights) => {
-    const all = orderedPrivileges(rights.map(([, privilege]) => privilege));
-    const isBrought = (each: Privilege): boolean => all.some((other) => PRIVILEGE_TERMS[other][brings].includes(each));
-    return { resource: rights[0][0], privileges: all.filter((each) => !isBrought(each)) };
+/** Groups privileges by node. Leaves out privileges that another one on the same node implies. */
+function rightsByNode(
+  nodePrivileges: readonly (readonly [Node, Privilege])[],
+  impliedField: 'alsoGives' | 'alsoTakes',
+): RightsOnNode[] {
+  return [...groupBy(nodePrivileges, ([node]) => JSON.stringify(node)).values()].map((rightsOnNode) => {
+    const allPrivileges = orderedPrivileges(rightsOnNode.map(([, privilege]) => privilege));
+    const isImplied = (each: Privilege): boolean =>
+      allPrivileges.some((other) => PRIVILEGE_TERMS[other][impliedField].includes(each));
+    return { resource: rightsOnNode[0][0], privileges: allPrivileges.filter((each) => !isImplied(each)) };
   });
 }
 
 /** The rights of one user to functions and procedures, by the rules about this user. */
 export class RoutineRights {
-  /** @param catalogs the named catalogs with their named schemas, and the fresh name of an unnamed one */
+  /** @param catalogNames the catalogs that rules name, each with its named schemas, and an invented name that represents all other catalogs */
   constructor(
     private readonly rules: RulesDocument,
     private readonly evaluator: Evaluator,
     private readonly patterns: PatternCache,
     private readonly metadataCatalog: string | null,
-    private readonly catalogs: { named: ReadonlyMap<string, readonly string[]>; fresh: string },
+    private readonly catalogNames: { namedSchemas: ReadonlyMap<string, readonly string[]>; freshName: string },
   ) {}
 
   /**
-   * Each right on the widest node where the user has it, with denies for exceptions below.
-   * @param data the user's access to data: where it is restricted, rights to routines have no effect
+   * The user's rights as grants on the widest possible nodes, and denies for exceptions below these nodes.
+   * @param dataAccess the user's access to data. Rights to routines have no effect where data is restricted
    */
-  rightsOf(user: string, data: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
-    const restricted = data.flatMap(({ denies, filters, hidden, masks }) =>
-      [...denies, ...filters, ...hidden, ...masks].map(({ resource }) => resource).filter(isInTree),
+  rightsOf(user: string, dataAccess: readonly UserAccess[]): Pick<UserAccess, 'grants' | 'denies'> {
+    const restrictedNodes = dataAccess.flatMap(({ denies, filters, hiddenColumns, masks }) =>
+      [...denies, ...filters, ...hiddenColumns, ...masks].map(({ resource }) => resource).filter(isInTree),
     );
     const isRestricted = (catalog: string): boolean =>
-      restricted.some((each) => each.catalog === undefined || each.catalog === catalog);
-    const mayIn = (catalog: string): boolean => !isRestricted(catalog) && this.evaluator.mayRead(user, catalog);
-    const { named, fresh } = this.catalogs;
-    // A right on everything has no effect in catalogs where data is restricted.
-    const may = ({ catalog }: Node): boolean =>
+      restrictedNodes.some((each) => each.catalog === undefined || each.catalog === catalog);
+    const mayEnter = (catalog: string): boolean =>
+      !isRestricted(catalog) && this.evaluator.mayReadCatalog(user, catalog);
+    const { namedSchemas: schemas, freshName } = this.catalogNames;
+    // A right on everything has no effect in catalogs with restricted data, so these need not let the user in.
+    const mayRunIn = ({ catalog }: Node): boolean =>
       catalog !== undefined
-        ? mayIn(catalog)
-        : [...[...named.keys()].filter((name) => !isRestricted(name)), fresh].every((name) => mayIn(name));
+        ? mayEnter(catalog)
+        : [...[...schemas.keys()].filter((name) => !isRestricted(name)), freshName].every((name) => mayEnter(name));
     const { functions, procedures } = this.rules;
     const [granted, denied]: [[Node, Privilege][], [Node, Privilege][]] = [[], []];
-    const rights: [Privilege, RoutineRule[]][] = [
+    const rulesByPrivilege: [Privilege, RoutineRule[]][] = [
       ['EXECUTE_FUNCTION', functions.map((rule) => routineRule(rule, rule.function))],
       ['GRANT_EXECUTE_FUNCTION', functions.map((rule) => routineRule(rule, rule.function, ['GRANT_EXECUTE']))],
       ['CALL_PROCEDURE', procedures.map((rule) => routineRule(rule, rule.procedure))],
     ];
-    for (const [privilege, rules] of rights)
-      for (const { given, but } of this.widestNodes({}, rules, { may, isRestricted })) {
-        if (![given, ...but].every((node) => privilegesOn(node).includes(privilege))) continue;
-        granted.push([given, privilege]);
-        for (const node of but) denied.push([node, privilege]);
+    for (const [privilege, rules] of rulesByPrivilege)
+      for (const { grantedNode, exceptions } of this.widestNodes({}, rules, { mayRunIn, isRestricted })) {
+        if (![grantedNode, ...exceptions].every((node) => privilegesOn(node).includes(privilege))) continue;
+        granted.push([grantedNode, privilege]);
+        for (const node of exceptions) denied.push([node, privilege]);
       }
-    return { grants: byNode(granted, 'contains'), denies: byNode(denied, 'takes') };
+    return { grants: rightsByNode(granted, 'alsoGives'), denies: rightsByNode(denied, 'alsoTakes') };
   }
 
-  /** The widest nodes, at or below a node, on which rules give the right except for some named nodes. */
+  /** The highest nodes, at or below `node`, on which the import grants the right. `exceptions`: lower nodes with a denial. */
   private *widestNodes(
     node: Node,
     rules: readonly RoutineRule[],
-    user: UserCatalogs,
-  ): Iterable<{ given: Node; but: readonly Node[] }> {
-    const but = this.isOpen(node) && user.may(node) ? this.exceptionsAt(node, rules, user) : null;
-    if (but !== null && !but.includes(node)) {
-      yield { given: node, but };
+    catalogTests: CatalogTests,
+  ): Iterable<{ grantedNode: Node; exceptions: readonly Node[] }> {
+    const exceptions =
+      this.isGrantable(node) && catalogTests.mayRunIn(node) ? this.exceptionsAt(node, rules, catalogTests) : null;
+    if (exceptions !== null && !exceptions.includes(node)) {
+      yield { grantedNode: node, exceptions };
       return;
     }
     const level = levelBelow(node);
     if (level === null) return;
-    const spelled = new Set(rules.flatMap((rule) => [...spelledNames(rule[level], this.patterns)]));
-    const { named } = this.catalogs;
-    const known = level === 'catalog' ? named.keys() : level === 'schema' ? named.get(node.catalog ?? '') : [];
-    for (const name of known ?? []) spelled.add(name);
-    for (const [below, about] of this.childrenOf(node, level, spelled, rules))
-      yield* this.widestNodes(below, about, user);
+    const namesToVisit = new Set(rules.flatMap((rule) => [...spelledNames(rule[level], this.patterns)]));
+    const { namedSchemas: schemas } = this.catalogNames;
+    const knownNames = level === 'catalog' ? schemas.keys() : level === 'schema' ? schemas.get(node.catalog ?? '') : [];
+    for (const name of knownNames ?? []) namesToVisit.add(name);
+    for (const [childNode, rulesBelow] of this.childrenOf(node, level, namesToVisit, rules))
+      yield* this.widestNodes(childNode, rulesBelow, catalogTests);
   }
 
-  /** Nodes below a node that need a deny, or the node itself if rules give nothing there; null: denies cannot express the rules. */
-  private exceptionsAt(node: Node, rules: readonly RoutineRule[], user: UserCatalogs): Node[] | null {
-    const deciding = rules.findIndex((rule) => this.isAboutAll(rule, node));
-    const isApart = (rule: RoutineRule): boolean =>
-      this.isAbout(rule, (catalog) => !this.isOpen({ catalog }) || user.isRestricted(catalog));
-    const about = rules.slice(0, deciding + 1).filter((rule) => node.catalog !== undefined || !isApart(rule));
-    const taking = about.filter(({ gives }) => !gives);
-    if (about.length > 0 && taking.length === 0) return [];
-    if ((deciding < 0 ? rules : about).every(({ gives }) => !gives)) return [node];
+  /** The nodes to deny if the right is granted on `node`. Null: denies cannot make the grant equal to the rules. */
+  private exceptionsAt(node: Node, rules: readonly RoutineRule[], catalogTests: CatalogTests): Node[] | null {
+    const endIndex = rules.findIndex((rule) => this.matchesAllBelow(rule, node));
+    const { isRestricted } = catalogTests;
+    const isIrrelevant = (rule: RoutineRule): boolean =>
+      this.patterns.listsOnly(rule.catalog, (catalog) => !this.isGrantable({ catalog }) || isRestricted(catalog));
+    const triedRules = rules.slice(0, endIndex + 1).filter((rule) => node.catalog !== undefined || !isIrrelevant(rule));
+    const denyingRules = triedRules.filter(({ givesRight }) => !givesRight);
+    if (triedRules.length > 0 && denyingRules.length === 0) return [];
+    if ((endIndex < 0 ? rules : triedRules).every(({ givesRight }) => !givesRight)) return [node];
     const level = levelBelow(node);
-    if (level === null || about.at(-1)?.gives !== true) return null;
-    const languages = taking.map((rule) => this.patterns.language(rule[level]));
-    const names = new Set(languages.flatMap((language) => (language.kind === 'names' ? [...language.names] : [])));
-    const isOfNames = languages.every(({ kind }) => kind === 'names');
-    if (!isOfNames || [...names].some((name) => resourceNameProblem(name) !== null)) return null;
-    const denied: Node[] = [];
-    for (const [below, those] of this.childrenOf(node, level, names, rules)) {
-      if (!this.isOpen(below) || !user.may(below)) continue;
-      const found = this.exceptionsAt(below, those, user);
-      if (found === null) return null;
-      denied.push(...found);
+    if (level === null || triedRules.at(-1)?.givesRight !== true) return null;
+    const languages = denyingRules.map((rule) => this.patterns.language(rule[level]));
+    const denyNames = new Set(languages.flatMap((language) => (language.kind === 'names' ? [...language.names] : [])));
+    const areAllListed = languages.every(({ kind }) => kind === 'names');
+    if (!areAllListed || [...denyNames].some((name) => resourceNameProblem(name) !== null)) return null;
+    const deniedNodes: Node[] = [];
+    for (const [childNode, childRules] of this.childrenOf(node, level, denyNames, rules)) {
+      if (!this.isGrantable(childNode) || !catalogTests.mayRunIn(childNode)) continue;
+      const exceptions = this.exceptionsAt(childNode, childRules, catalogTests);
+      if (exceptions === null) return null;
+      deniedNodes.push(...exceptions);
     }
-    return denied;
+    return deniedNodes;
   }
 
   /** The children of a node with these names, each with the rules that match it. */
@@ -141,22 +148,16 @@ export class RoutineRights {
   ): Iterable<[Node, RoutineRule[]]> {
     for (const name of [...names].sort()) {
       if (resourceNameProblem(name) !== null) continue;
-      const about = rules.filter((rule) => this.patterns.matches(rule[level], name));
-      yield [nodeOf({ ...node, [level]: name }), about];
+      const matchingRules = rules.filter((rule) => this.patterns.matches(rule[level], name));
+      yield [nodeOf({ ...node, [level]: name }), matchingRules];
     }
   }
 
-  private isAboutAll(rule: RoutineRule, node: Node): boolean {
-    return LEVELS.every((level) => node[level] !== undefined || isAny(rule[level]));
+  private matchesAllBelow(rule: RoutineRule, node: Node): boolean {
+    return LEVELS.every((level) => node[level] !== undefined || matchesAny(rule[level]));
   }
 
-  /** Whether a rule is for a list of catalogs that all pass the test. */
-  private isAbout({ catalog }: RoutineRule, isSuch: (catalog: string) => boolean): boolean {
-    const language = this.patterns.language(catalog);
-    return language.kind === 'names' && [...language.names].every(isSuch);
-  }
-
-  private isOpen(node: Node): boolean {
+  private isGrantable(node: Node): boolean {
     return node.catalog !== SYSTEM && closedProblem(node, this.metadataCatalog) === null;
   }
 }
@@ -164,7 +165,7 @@ export class RoutineRights {
 function routineRule(
   { catalog, schema, privileges }: { catalog?: string; schema?: string; privileges: readonly string[] },
   routine: string | undefined,
-  giving: readonly string[] = ['EXECUTE', 'GRANT_EXECUTE'],
+  givingPrivileges: readonly string[] = ['EXECUTE', 'GRANT_EXECUTE'],
 ): RoutineRule {
-  return { catalog, schema, routine, gives: privileges.some((privilege) => giving.includes(privilege)) };
+  return { catalog, schema, routine, givesRight: privileges.some((privilege) => givingPrivileges.includes(privilege)) };
 }

@@ -4,12 +4,12 @@ import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import { KILL_QUERY, type Level, nodeOf, SYSTEM } from '../../trino-rules/model/node.js';
 import { PRIVILEGE_TERMS } from '../../trino-rules/model/privilege.js';
 import { OPEN_SYSTEM_SCHEMAS, SYSTEM_SCHEMAS } from '../../trino-rules/model/resource.js';
-import { isReadingRestricted, type OutcomeReader, type UserAccess } from './node-outcome.js';
+import { isReadingRestricted, type NodeAccessReader, type UserAccess } from './node-access.js';
 
 type Grants = UserAccess['grants'];
-type InSystem = Pick<UserAccess, 'grants' | 'denies'>;
+type SystemRights = Pick<UserAccess, 'grants' | 'denies'>;
 
-/** Tables by schema, from Trino's sources. */
+/** The tables of the catalog `system` by schema, from Trino's sources. */
 const SYSTEM_TABLES: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'jdbc',
@@ -32,74 +32,72 @@ export function tablesOfSystem(schema: string | undefined): readonly string[] {
   return SYSTEM_TABLES.get(schema ?? '') ?? [];
 }
 
-/** SELECT on the catalog `system`, on schemas that a user reads except for some tables, and on tables of other schemas. */
-export function systemTables(
-  reader: OutcomeReader,
+/** A user's SELECT grants in `system`: on the catalog, on schemas (with denies for some tables), and on single tables of other schemas. */
+export function systemTableRights(
+  reader: NodeAccessReader,
   user: string,
-  { tables, schemaNames, fresh }: Pick<EngineSets, 'tables' | 'fresh'> & { schemaNames: Iterable<string> },
-): InSystem {
-  const readsUnnamed = (schema: string, named: Level): boolean =>
-    !isReadingRestricted(reader.unnamedOutcome(user, { catalog: SYSTEM, schema, table: fresh }, named));
-  const tablesOf = (schema: string, isRead: boolean): string[] =>
+  { tables, schemaNames, freshName }: Pick<EngineSets, 'tables' | 'freshName'> & { schemaNames: Iterable<string> },
+): SystemRights {
+  const mayReadUnnamed = (schema: string, namedLevel: Level): boolean =>
+    !isReadingRestricted(reader.unnamedAccess(user, { catalog: SYSTEM, schema, table: freshName }, namedLevel));
+  const tablesOf = (schema: string, isReadable: boolean): string[] =>
     [...tables.branch([SYSTEM, schema]).names()].filter(
-      (table) => isReadingRestricted(reader.tableOutcome(user, { catalog: SYSTEM, schema, table })) !== isRead,
+      (table) => isReadingRestricted(reader.tableAccess(user, { catalog: SYSTEM, schema, table })) !== isReadable,
     );
-  const isNamed = (schema: string, table: string): boolean =>
+  const canBeNamed = (schema: string, table: string): boolean =>
     SYSTEM_SCHEMAS.includes(schema) && resourceNameProblem(table) === null;
-  const readsBut = (schema: string): boolean =>
-    readsUnnamed(schema, 'schema') && tablesOf(schema, false).every((table) => isNamed(schema, table));
-  const isWhole = readsUnnamed(fresh, 'catalog') && [...SYSTEM_SCHEMAS, ...schemaNames].every(readsBut);
-  const inSchemas = SYSTEM_SCHEMAS.map((schema): InSystem => {
-    const from = (isRead: boolean): Grants =>
-      tablesOf(schema, isRead)
-        .filter((table) => isNamed(schema, table))
-        .map((table) => selectFrom(schema, table));
-    if (readsBut(schema)) return { grants: isWhole ? [] : [selectFrom(schema)], denies: from(false) };
-    // `adjustSystemAccess` denies an open schema as a whole, including its tables.
-    return { grants: OPEN_SYSTEM_SCHEMAS.includes(schema) ? [] : from(true), denies: [] };
+  const canGrantSchema = (schema: string): boolean =>
+    mayReadUnnamed(schema, 'schema') && tablesOf(schema, false).every((table) => canBeNamed(schema, table));
+  const mayReadAll = mayReadUnnamed(freshName, 'catalog') && [...SYSTEM_SCHEMAS, ...schemaNames].every(canGrantSchema);
+  const schemaRights = SYSTEM_SCHEMAS.map((schema): SystemRights => {
+    const selectGrants = (isReadable: boolean): Grants =>
+      tablesOf(schema, isReadable)
+        .filter((table) => canBeNamed(schema, table))
+        .map((table) => grantToRead(schema, table));
+    if (canGrantSchema(schema)) return { grants: mayReadAll ? [] : [grantToRead(schema)], denies: selectGrants(false) };
+    // Single tables of OPEN_SYSTEM_SCHEMAS get no grant, because `adjustSystemAccess` denies such a schema as a whole.
+    return { grants: OPEN_SYSTEM_SCHEMAS.includes(schema) ? [] : selectGrants(true), denies: [] };
   });
   return {
-    grants: [...(isWhole ? [selectFrom()] : []), ...inSchemas.flatMap(({ grants }) => grants)],
-    denies: inSchemas.flatMap(({ denies }) => denies),
+    grants: [...(mayReadAll ? [grantToRead()] : []), ...schemaRights.flatMap(({ grants }) => grants)],
+    denies: schemaRights.flatMap(({ denies }) => denies),
   };
 }
 
-/** `CALL system.runtime.kill_query` */
 export function mayCallKillQuery(evaluator: Evaluator, user: string): boolean {
-  return evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY));
+  return evaluator.allows(user, PRIVILEGE_TERMS.CALL_PROCEDURE.questionAt(KILL_QUERY));
 }
 
-/** The grant or deny of `CALL system.runtime.kill_query` that is needed besides the right to kill, which includes the call. */
-export function adjustKillQuery(calls: boolean, kills: boolean): InSystem {
-  return { grants: calls && !kills ? [CALL_KILL_QUERY] : [], denies: kills && !calls ? [CALL_KILL_QUERY] : [] };
+/** Grants `CALL system.runtime.kill_query` to a user without KILL_QUERIES, or denies it if only KILL_QUERIES would give it. */
+export function adjustKillQuery(mayCall: boolean, mayKill: boolean): SystemRights {
+  return { grants: mayCall && !mayKill ? [CALL_KILL_QUERY] : [], denies: mayKill && !mayCall ? [CALL_KILL_QUERY] : [] };
 }
 
 export const CALL_KILL_QUERY: Grants[number] = { resource: KILL_QUERY, privileges: ['CALL_PROCEDURE'] };
 
 /**
- * Adapts grants and denies in `system` to the user's other grants, which open schemas there, so that the user reads only what rules give.
- * @param given access by the rules
- * @param others all other grants of the user
+ * Any grant that statements use also opens the `system` schemas `jdbc` and `metadata`. Then a grant on these is not needed, but a denial may be.
+ * @param systemRights access by the rules
+ * @param otherGrants all other grants of the user
  */
-export function adjustSystemAccess(given: InSystem, others: Grants): InSystem {
-  const { grants } = given;
-  const reaches = isUsedByStatements(others);
-  const isWhole = grants.some(({ resource }) => resource.schema === undefined);
-  if (isWhole || !(reaches || grants.length > 0)) return given;
-  const read = grants.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
-  const unread = OPEN_SYSTEM_SCHEMAS.filter((schema) => !read.includes(schema));
-  const denies = grants.length === 0 ? [selectFrom()] : unread.map((schema) => selectFrom(schema));
-  // Any other access includes reading the open schemas.
-  const isGranted = ({ resource }: Grants[number]): boolean =>
-    !reaches || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
-  return { grants: grants.filter(isGranted), denies: [...denies, ...given.denies] };
+export function adjustSystemAccess(systemRights: SystemRights, otherGrants: Grants): SystemRights {
+  const { grants } = systemRights;
+  const hasStatementGrant = isUsedByStatements(otherGrants);
+  const isCatalogGranted = grants.some(({ resource }) => resource.schema === undefined);
+  if (isCatalogGranted || !(hasStatementGrant || grants.length > 0)) return systemRights;
+  const grantedSchemas = grants.flatMap(({ resource }) => (resource.table === undefined ? [resource.schema] : []));
+  const ungrantedSchemas = OPEN_SYSTEM_SCHEMAS.filter((schema) => !grantedSchemas.includes(schema));
+  const denies = grants.length === 0 ? [grantToRead()] : ungrantedSchemas.map((schema) => grantToRead(schema));
+  const isGrantNeeded = ({ resource }: Grants[number]): boolean =>
+    !hasStatementGrant || !OPEN_SYSTEM_SCHEMAS.includes(resource.schema ?? '');
+  return { grants: grants.filter(isGrantNeeded), denies: [...denies, ...systemRights.denies] };
 }
 
-/** Whether one of these grants includes EXECUTE_QUERIES. */
+/** Whether a statement uses a privilege of these grants, so that their holders execute queries without EXECUTE_QUERIES. */
 export function isUsedByStatements(grants: Grants): boolean {
-  return grants.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].usedByStatements));
+  return grants.some(({ privileges }) => privileges.some((each) => PRIVILEGE_TERMS[each].isUsedByStatements));
 }
 
-function selectFrom(schema?: string, table?: string): Grants[number] {
+function grantToRead(schema?: string, table?: string): Grants[number] {
   return { resource: nodeOf({ catalog: SYSTEM, schema, table }), privileges: ['SELECT'] };
 }

@@ -11,94 +11,94 @@ import {
 import { LAST_CODE_POINT } from '../../trino-rules/document/characters.js';
 import type { JavaPiece, Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
 import { sizeOf } from '../../trino-rules/document/pattern-meaning.js';
-import { namesOf } from '../../trino-rules/document/rule-language.js';
+import { patternNfa } from '../../trino-rules/document/rule-language.js';
 
-/** Limit of an automaton, and of the pattern that it becomes again. */
-const MOST_NODES = 400;
-/** Most repetitions of a piece with a look-ahead, which are written out. */
-const MOST_REPEATED = 4;
+/** The most nodes of an automaton, and of the pattern into which it is converted back. */
+const MAX_NODES = 400;
+/** The most repetitions of a piece with a look-ahead: each repetition is written out. */
+const MAX_REPETITIONS = 4;
 
 /**
- * The same pattern without look-aheads: what follows a look-ahead is intersected with its assertion, as automata, and the result
- * becomes a pattern again. Null: a look-ahead is repeated too often, or an automaton outgrows the budget.
+ * Removes look-aheads: intersects the automaton of each look-ahead with the automaton of the rest of the pattern, and converts the result
+ * into a pattern. Null: a look-ahead is repeated too often, or an automaton has more than `MAX_NODES` nodes.
  */
 export function withoutLookAhead(options: JavaPiece[][]): Pattern | null {
-  if (arePlain(options)) return { options };
+  if (haveNoLookAhead(options)) return { options };
   try {
-    const automaton = deterministic(anyOf(options, NFA.emptyWord(CHARACTERS, nodes())));
+    const automaton = toDeterministic(automatonOfOptions(options, NFA.emptyWord(ALPHABET, nodeFactory())));
     automaton.minimize();
-    const cut = piecesOf(automaton.toRegex({ maxNodes: MOST_NODES * 10 }));
-    if (sizeOf({ options: cut }).names < Infinity) return { options: cut };
-    // One piece, so that beginnings of excluded names do not count as names that the pattern spells out.
-    const whole: PatternPiece = { kind: 'repeated', piece: { kind: 'choice', options: cut }, min: 1, max: 1 };
-    return { options: [[whole]] };
+    const pieces = piecesOf(automaton.toRegex({ maxNodes: MAX_NODES * 10 }));
+    if (sizeOf({ options: pieces }).names < Infinity) return { options: pieces };
+    // The wrapper keeps `namesOfOpenPattern` from listing names that are not in the rule, such as `fo` for `(?!foo).*`.
+    const wrapper: PatternPiece = { kind: 'repeated', piece: { kind: 'choice', options: pieces }, min: 1, max: 1 };
+    return { options: [[wrapper]] };
   } catch (error) {
     if (error instanceof TooManyNodesError || error instanceof EndlessLookAhead) return null;
     throw error;
   }
 }
 
-function arePlain(options: JavaPiece[][]): options is PatternPiece[][] {
-  return options.every((option) => option.every(isPlain));
+function haveNoLookAhead(options: JavaPiece[][]): options is PatternPiece[][] {
+  return options.every((option) => option.every(hasNoLookAhead));
 }
 
 class EndlessLookAhead extends Error {}
 
-function isPlain(piece: JavaPiece): piece is PatternPiece {
+function hasNoLookAhead(piece: JavaPiece): piece is PatternPiece {
   if (piece.kind === 'ahead' || piece.kind === 'end') return false;
-  if (piece.kind === 'repeated') return isPlain(piece.piece);
-  return piece.kind !== 'choice' || arePlain(piece.options);
+  if (piece.kind === 'repeated') return hasNoLookAhead(piece.piece);
+  return piece.kind !== 'choice' || haveNoLookAhead(piece.options);
 }
 
-/** An automaton of any of these sequences, followed by `behind`. */
-function anyOf(options: readonly JavaPiece[][], behind: NFA): NFA {
-  const names = NFA.empty(CHARACTERS, nodes());
+/** An automaton that accepts one of the sequences in `options`, followed by `followingNfa`. */
+function automatonOfOptions(options: readonly JavaPiece[][], followingNfa: NFA): NFA {
+  const automaton = NFA.empty(ALPHABET, nodeFactory());
   for (const option of options)
-    names.union(
-      option.reduceRight((rest, piece) => before(piece, rest), behind),
-      nodes(),
+    automaton.union(
+      option.reduceRight((restNfa, piece) => prepend(piece, restNfa), followingNfa),
+      nodeFactory(),
     );
-  return names;
+  return automaton;
 }
 
-function before(piece: JavaPiece, behind: NFA): NFA {
-  if (isPlain(piece)) {
-    const names = namesOf({ options: [[piece]] }, MOST_NODES);
-    names.append(behind, nodes());
-    return names;
+function prepend(piece: JavaPiece, followingNfa: NFA): NFA {
+  if (hasNoLookAhead(piece)) {
+    const automaton = patternNfa({ options: [[piece]] }, MAX_NODES);
+    automaton.append(followingNfa, nodeFactory());
+    return automaton;
   }
   switch (piece.kind) {
     case 'ahead': {
-      const asserted = deterministic(anyOf(piece.options, NFA.all(CHARACTERS, nodes())));
-      if (piece.isNegative) asserted.complement();
-      return NFA.fromIntersection(behind, asserted, nodes());
+      const assertionDfa = toDeterministic(automatonOfOptions(piece.options, NFA.all(ALPHABET, nodeFactory())));
+      if (piece.isNegative) assertionDfa.complement();
+      return NFA.fromIntersection(followingNfa, assertionDfa, nodeFactory());
     }
     case 'end': {
-      const endings = [[], [0x0a], [0x0d, 0x0a], [0x0d], [0x85], [0x2028], [0x2029]];
-      return NFA.fromIntersection(behind, NFA.fromWords(endings, CHARACTERS, nodes()), nodes());
+      const lineEndings = [[], [0x0a], [0x0d, 0x0a], [0x0d], [0x85], [0x2028], [0x2029]];
+      return NFA.fromIntersection(followingNfa, NFA.fromWords(lineEndings, ALPHABET, nodeFactory()), nodeFactory());
     }
     case 'choice':
-      return anyOf(piece.options, behind);
+      return automatonOfOptions(piece.options, followingNfa);
     case 'repeated': {
-      const { piece: inner, min, max } = piece;
-      if (max > MOST_REPEATED) throw new EndlessLookAhead();
-      const times = (count: number): JavaPiece[] => Array.from({ length: count }, () => inner);
-      return anyOf(
-        Array.from({ length: max - min + 1 }, (_, more) => times(min + more)),
-        behind,
+      const { piece: repeatedPiece, min, max } = piece;
+      if (max > MAX_REPETITIONS) throw new EndlessLookAhead();
+      const repeatPieces = (count: number): JavaPiece[] => Array.from({ length: count }, () => repeatedPiece);
+      return automatonOfOptions(
+        Array.from({ length: max - min + 1 }, (_, extraCount) => repeatPieces(min + extraCount)),
+        followingNfa,
       );
     }
   }
 }
 
-const CHARACTERS = { maxCharacter: LAST_CODE_POINT };
+const ALPHABET = { maxCharacter: LAST_CODE_POINT };
 
-function nodes(): NFA.LimitedNodeFactory {
-  return new NFA.LimitedNodeFactory(MOST_NODES);
+function nodeFactory(): NFA.LimitedNodeFactory {
+  return new NFA.LimitedNodeFactory(MAX_NODES);
 }
 
-function deterministic(names: TransitionIterable<NFA.ReadonlyNode>): DFA {
-  return DFA.fromFA(names, new DFA.LimitedNodeFactory(MOST_NODES));
+function toDeterministic(automaton: TransitionIterable<NFA.ReadonlyNode>): DFA {
+  return DFA.fromFA(automaton, new DFA.LimitedNodeFactory(MAX_NODES));
 }
 
 function piecesOf({ alternatives }: Pick<NoParent<Expression>, 'alternatives'>): PatternPiece[][] {

@@ -1,11 +1,18 @@
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Snapshot, SnapshotGrant } from '../model/snapshot.js';
-import { accessDifferences, givenBy } from './access-difference.js';
-import { type Draft, touchedBy, withDraft } from './draft.js';
+import { accessDifferences, grantsOfDraft } from './access-difference.js';
+import { type Draft, affectedNodes, withDraft } from './draft.js';
 
-const NOTHING: Draft = { grants: [], revoked: [], policies: [], deleted: [], joined: [], left: [] };
+const NOTHING: Draft = {
+  grants: [],
+  revokedGrantIds: [],
+  policies: [],
+  deletedPolicyIds: [],
+  addedMembers: [],
+  removedMembers: [],
+};
 const differences = (before: Snapshot, draft: Draft) =>
-  [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flatMap(
+  [...accessDifferences(before, withDraft(before, draft), affectedNodes(before, draft))].flatMap(
     (outcome) => outcome?.differences ?? [],
   );
 
@@ -30,9 +37,9 @@ describe('what a draft changes', () => {
 
   it('finds what an engine principal gets as one of everyone by its first group', () => {
     const before = aSnapshot().group('bots', []).may('INSERT', 'lake').everyone().may('SELECT', 'sales').snapshot();
-    const joined = [{ group: 1, member: { type: 'engine', name: 'etl' } as const }];
+    const addedMembers = [{ group: 1, member: { type: 'engine', name: 'etl' } as const }];
 
-    const changed = differences(before, { ...NOTHING, joined });
+    const changed = differences(before, { ...NOTHING, addedMembers });
 
     expect(changed.map(({ resource, gained }) => [resource, gained?.privileges])).toEqual([
       [{ catalog: 'lake' }, ['INSERT']],
@@ -66,11 +73,11 @@ describe('what a draft changes', () => {
       .mayNot('sales.eu', 'SELECT', { type: 'group', id: 1 })
       .snapshot();
     const moved = [{ group: 1, member: { type: 'engine', name: 'dashboard' } as const }];
-    const joined = withDraft(before, { ...NOTHING, joined: moved });
+    const joined = withDraft(before, { ...NOTHING, addedMembers: moved });
 
     const [gained, lost] = [
-      differences(before, { ...NOTHING, joined: moved }),
-      differences(joined, { ...NOTHING, left: moved }),
+      differences(before, { ...NOTHING, addedMembers: moved }),
+      differences(joined, { ...NOTHING, removedMembers: moved }),
     ];
 
     const eu = { principal: { type: 'engine', name: 'dashboard' }, resource: { catalog: 'sales', schema: 'eu' } };
@@ -94,7 +101,7 @@ describe('what a draft changes', () => {
       expression: 'NULL',
     };
 
-    const [changed, ...others] = differences(before, { ...NOTHING, policies: [mask], deleted: [1] });
+    const [changed, ...others] = differences(before, { ...NOTHING, policies: [mask], deletedPolicyIds: [1] });
 
     expect(others).toEqual([]);
     expect(changed).toMatchObject({
@@ -114,7 +121,10 @@ describe('what a draft changes', () => {
       .seesOnly('sales.eu', "region = 'EU'", { type: 'group', id: 1 })
       .snapshot();
 
-    const changed = differences(before, { ...NOTHING, left: [{ group: 1, member: { type: 'user', id: 1 } }] });
+    const changed = differences(before, {
+      ...NOTHING,
+      removedMembers: [{ group: 1, member: { type: 'user', id: 1 } }],
+    });
 
     expect(changed.map(({ resource, gained, lost }) => [resource, gained, lost?.filters])).toEqual([
       [{ catalog: 'sales', schema: 'eu' }, null, ["region = 'EU'"]],
@@ -130,7 +140,7 @@ describe('what a draft changes', () => {
       .seesOnly('sales', "region = 'EU'")
       .snapshot();
 
-    const changed = differences(before, { ...NOTHING, revoked: [1], deleted: [1] });
+    const changed = differences(before, { ...NOTHING, revokedGrantIds: [1], deletedPolicyIds: [1] });
 
     expect(changed).toMatchObject([
       { gained: { privileges: ['EXECUTE_FUNCTION'], filters: [] }, lost: { privileges: ['SELECT'], filters: [] } },
@@ -154,8 +164,15 @@ describe('what a draft changes', () => {
     });
     const outcomes = (draft: Draft) =>
       [
-        ...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft), givenBy(before, draft)),
-      ].flatMap((each) => (each === null ? [] : [[each.principal.name, each.heldThrough, each.differences.length]]));
+        ...accessDifferences(
+          before,
+          withDraft(before, draft),
+          affectedNodes(before, draft),
+          grantsOfDraft(before, draft),
+        ),
+      ].flatMap((each) =>
+        each === null ? [] : [[each.principal.name, each.alreadyHeldThrough, each.differences.length]],
+      );
     const readers = { group: expect.objectContaining({ name: 'readers' }) as unknown };
 
     expect(outcomes({ ...NOTHING, grants: [grant(-1, { type: 'everyone' }, 'eu')] })).toEqual([
@@ -164,8 +181,8 @@ describe('what a draft changes', () => {
       ['cy', null, 0],
       ['dan', null, 1],
     ]);
-    const joined = [1, 3, 4].map((id) => ({ group: 1, member: { type: 'user', id } as const }));
-    expect(outcomes({ ...NOTHING, joined })).toEqual([
+    const addedMembers = [1, 3, 4].map((id) => ({ group: 1, member: { type: 'user', id } as const }));
+    expect(outcomes({ ...NOTHING, addedMembers })).toEqual([
       ['ana', readers, 0],
       ['cy', 'directly', 0],
       ['dan', null, 1],

@@ -1,126 +1,131 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { isOpenSystem } from '../model/resource.js';
-import { decide, privilegesFor } from '../model/decision.js';
+import { isOpenSystemNode } from '../model/resource.js';
+import { decide, privilegesGiving } from '../model/decision.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '../model/intent.js';
 import { compareNames, kindOf, type Node, nodeKey, pathTo } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
 import { type Privilege, PRIVILEGES } from '../model/privilege.js';
-import { grantedOnEngine } from '../model/rights.js';
-import { columnOf, isAtNode as isAboutNode, type Question, type RightQuestion } from '../model/question.js';
+import { grantableRightOf } from '../model/rights.js';
+import { columnOf, isNodeQuestion, type Question, type RightQuestion } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
-import { AccessIndex, likenessIn } from './access-index.js';
+import { AccessIndex, accessKeysOf } from './access-index.js';
 import { effectiveAccess, givingGrants } from './effective-access.js';
 
-/** A principal that may do what is asked, at the node or with something in it. */
+/** A principal with the right in question, at the node itself or inside it. */
 export interface Holder {
   principal: NamedPrincipal;
-  /** All access at the node; empty for rights, and where there is only access inside. */
+  /** All access at the node; empty for questions without a node, and if the principal has access only inside the node. */
   access: Access;
-  /** The grants that give the access here or inside; empty if it follows from the settings or from other access. */
+  /** The grants that give the access at the node or below the node; empty if the access follows from settings or from another right. */
   origins: Origin<SnapshotGrant>[];
-  /** Access to parts of a catalog or schema that the principal does not have on the whole. */
-  inside: Inside[];
+  /** Access to parts of a catalog or schema, as far as it exceeds the access to the whole. */
+  inside: InnerAccess[];
 }
 
-export interface Inside {
+export interface InnerAccess {
   resource: Node;
   privileges: readonly Privilege[];
 }
 
-/** `anything`: any privilege at the node. */
+/** A question about one right, or about any privilege at a node (`anything`). */
 export type HolderQuestion = Question | { about: 'anything'; resource: Node; column?: string | undefined };
 
 type NodeQuestion = Exclude<HolderQuestion, RightQuestion>;
 
-export function isAtNode(question: HolderQuestion): question is NodeQuestion {
-  return question.about === 'anything' || isAboutNode(question);
-}
-
 /**
- * All accounts, engine principals and service accounts that may do what is asked, on a whole catalog or schema or on something in it,
- * ordered by name. Groups appear only in the origins.
+ * All accounts, engine principals and service accounts with the right, ordered by name. Groups are not listed, only their members.
  */
 export function holders(index: AccessIndex, question: HolderQuestion): Holder[] {
   return [...eachHolder(index, question)].flat();
 }
 
-/** The holders one by one. Yields empty lists between steps of the work. */
+/** Yields a list for each tested principal: one holder, or nothing if the principal lacks the right. The caller can pause after each list. */
 export function* eachHolder(index: AccessIndex, question: HolderQuestion): Generator<Holder[]> {
-  const granted = question.about === 'anything' ? null : grantedOnEngine(question, index.principals);
-  const node = granted?.resource ?? (isAtNode(question) ? question.resource : null);
-  // Open schemas of `system`, impersonation, and rights that no grant gives depend on entries elsewhere.
-  const isLocal = node !== null && !isOpenSystem(node) && node.as === undefined;
-  const relevant = isLocal ? new AccessIndex(index.onPath(node), index.principals) : index;
-  const data = question.about === 'anything' || (granted === null && isAtNode(question)) ? question : null;
-  const isContainer = isLocal && data !== null && hasInside(data);
-  const everybody = isContainer ? index : relevant;
-  const likeness = likenessIn([everybody]);
-  const known = new Map<string, Held>();
-  for (const principal of candidates(everybody, node?.as !== undefined)) {
-    const held = (): Held => {
-      if (data === null) return holderOfRight(relevant, principal, question as Question);
-      const whole = holderOfData(relevant, principal, data);
-      return isContainer ? withInside(index, principal, data, whole) : whole;
+  const grantableRight = question.about === 'anything' ? null : grantableRightOf(question, index.principals);
+  const node = grantableRight?.resource ?? (isNodeQuestion(question) ? question.resource : null);
+  const isPathEnough = node !== null && !isOpenSystemNode(node) && node.as === undefined;
+  const relevantIndex = isPathEnough ? new AccessIndex(index.snapshotOnPath(node), index.principals) : index;
+  const dataQuestion =
+    question.about === 'anything' || (grantableRight === null && isNodeQuestion(question)) ? question : null;
+  const needsAccessBelow = isPathEnough && dataQuestion !== null && mayHaveAccessBelow(dataQuestion);
+  const searchedIndex = needsAccessBelow ? index : relevantIndex;
+  const accessKeyOf = accessKeysOf([searchedIndex]);
+  const holdersByKey = new Map<string, HolderAccess>();
+  for (const principal of candidates(searchedIndex, node?.as !== undefined)) {
+    const accessOfPrincipal = (): HolderAccess => {
+      if (dataQuestion === null) return accessByRight(relevantIndex, principal, question as Question);
+      const accessToWhole = accessToData(relevantIndex, principal, dataQuestion);
+      return needsAccessBelow ? withInnerAccess(index, principal, dataQuestion, accessToWhole) : accessToWhole;
     };
-    const key = likeness(principal);
-    const holder = key === null ? held() : getOrInsert(known, key, held);
-    yield holder === null ? [] : [{ principal, ...holder }];
+    const key = accessKeyOf(principal);
+    const holderAccess = key === null ? accessOfPrincipal() : getOrInsert(holdersByKey, key, accessOfPrincipal);
+    yield holderAccess === null ? [] : [{ principal, ...holderAccess }];
   }
 }
 
-type Held = Omit<Holder, 'principal'> | null;
+type HolderAccess = Omit<Holder, 'principal'> | null;
 
-function holderOfData(index: AccessIndex, principal: Member, question: NodeQuestion): Held {
-  const intent = intentAt(index.of(principal), principal, question.resource, index.principals);
+function accessToData(index: AccessIndex, principal: Member, question: NodeQuestion): HolderAccess {
+  const intent = intentAt(index.snapshotFor(principal), principal, question.resource, index.principals);
   const access = accessToColumn(intent, question.about === 'anything' ? question.column : columnOf(question));
-  const privileges = access.privileges.filter((privilege) => askedIn(question).includes(privilege));
+  const privileges = access.privileges.filter((privilege) => relevantPrivileges(question).includes(privilege));
   return privileges.length === 0 ? null : { access, origins: givingGrants({ ...intent, privileges }), inside: [] };
 }
 
-function askedIn(question: NodeQuestion): readonly Privilege[] {
-  return question.about === 'anything' ? PRIVILEGES : privilegesFor(question);
+function relevantPrivileges(question: NodeQuestion): readonly Privilege[] {
+  return question.about === 'anything' ? PRIVILEGES : privilegesGiving(question);
 }
 
-function hasInside(question: NodeQuestion): boolean {
+function mayHaveAccessBelow(question: NodeQuestion): boolean {
   const column = question.about === 'anything' ? question.column : columnOf(question);
   return column === undefined && ['catalog', 'schema'].includes(kindOf(question.resource));
 }
 
-function withInside(index: AccessIndex, principal: Member, question: NodeQuestion, whole: Held): Held {
-  const node = nodeKey(question.resource);
+function withInnerAccess(
+  index: AccessIndex,
+  principal: Member,
+  question: NodeQuestion,
+  accessToWhole: HolderAccess,
+): HolderAccess {
+  const containerKey = nodeKey(question.resource);
   const isBelow = (resource: Node): boolean =>
-    nodeKey(resource) !== node && pathTo(resource).some((each) => nodeKey(each) === node);
-  const had = whole?.access.privileges ?? [];
-  const entries = effectiveAccess(index, principal).flatMap(({ resource, access, origins }) => {
-    const more = access.privileges.filter((each) => askedIn(question).includes(each) && !had.includes(each));
-    return isBelow(resource) && more.length > 0 ? [{ resource, privileges: more, origins }] : [];
+    nodeKey(resource) !== containerKey && pathTo(resource).some((each) => nodeKey(each) === containerKey);
+  const privilegesOnWholeNode = accessToWhole?.access.privileges ?? [];
+  const innerEntries = effectiveAccess(index, principal).flatMap(({ resource, access, origins }) => {
+    const privilegesOnlyBelow = access.privileges.filter(
+      (each) => relevantPrivileges(question).includes(each) && !privilegesOnWholeNode.includes(each),
+    );
+    return isBelow(resource) && privilegesOnlyBelow.length > 0
+      ? [{ resource, privileges: privilegesOnlyBelow, origins }]
+      : [];
   });
-  if (entries.length === 0) return whole;
-  const inside = entries.map(({ resource, privileges }) => ({ resource, privileges }));
-  if (whole !== null) return { ...whole, inside };
-  // One grant can reach a principal through several groups.
+  if (innerEntries.length === 0) return accessToWhole;
+  const inside = innerEntries.map(({ resource, privileges }) => ({ resource, privileges }));
+  if (accessToWhole !== null) return { ...accessToWhole, inside };
+  // The key includes the group, because one grant can apply to a principal through several groups.
   const key = ({ source, through }: Origin<SnapshotGrant>): string =>
     JSON.stringify([source.id, typeof through === 'object' ? through.group.id : through]);
-  const origins = new Map(entries.flatMap((entry) => entry.origins).map((origin) => [key(origin), origin]));
+  const origins = new Map(
+    innerEntries.flatMap((innerAccess) => innerAccess.origins).map((origin) => [key(origin), origin]),
+  );
   return { access: NO_ACCESS, origins: [...origins.values()], inside };
 }
 
-function holderOfRight({ snapshot, principals }: AccessIndex, principal: Member, question: Question): Held {
+function accessByRight({ snapshot, principals }: AccessIndex, principal: Member, question: Question): HolderAccess {
   const { allowed, grants } = decide(snapshot, principal, question, principals);
   return allowed ? { access: NO_ACCESS, origins: grants, inside: [] } : null;
 }
 
-/** Members of all principals with grants, and service accounts, by name. */
-function candidates({ snapshot: { grants, settings }, principals }: AccessIndex, isActing: boolean): Member[] {
-  const accounts = settings.serviceAccounts.map((name): Member => ({ type: 'engine', name }));
-  const named = new Map(
+function candidates({ snapshot: { grants, settings }, principals }: AccessIndex, isImpersonation: boolean): Member[] {
+  const serviceAccounts = settings.serviceAccounts.map((name): Member => ({ type: 'engine', name }));
+  const grantees = new Map(
     grants
-      .filter(({ resource }) => !isActing || resource.as !== undefined)
+      .filter(({ resource }) => !isImpersonation || resource.as !== undefined)
       .map(({ principal }) => [principalText(principal), principal]),
   );
-  const byText = new Map(accounts.map((account) => [principalText(account), account]));
-  for (const principal of named.values())
-    for (const [text, member] of principals.members(principal)) byText.set(text, member);
-  return [...byText.values()].sort((a, b) => compareNames(a.name, b.name));
+  const membersByText = new Map(serviceAccounts.map((account) => [principalText(account), account]));
+  for (const principal of grantees.values())
+    for (const [text, member] of principals.members(principal)) membersByText.set(text, member);
+  return [...membersByText.values()].sort((a, b) => compareNames(a.name, b.name));
 }

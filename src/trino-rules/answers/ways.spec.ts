@@ -16,7 +16,7 @@ function onPath(snapshot: Snapshot): GrantOnPath[] {
   const { principals } = new AccessIndex(snapshot);
   return snapshot.grants.map(({ principal, ...grant }) => ({
     ...grant,
-    principal: principal.type === 'everyone' ? principal : principals.named(principal),
+    principal: principal.type === 'everyone' ? principal : principals.principalWithName(principal),
   }));
 }
 
@@ -46,7 +46,7 @@ describe('ways to a privilege', () => {
     ]);
   });
 
-  it('end at the first station that is missing', () => {
+  it('end at the first step that is missing', () => {
     const snapshot = aSnapshot()
       .group('readers', ['ana'])
       .may('SELECT', 'sales.eu')
@@ -80,6 +80,15 @@ describe('ways to a privilege', () => {
     const tables: Question = { ...ORDERS, resource: { catalog: 'system', schema: 'jdbc', table: 'tables' } };
     expect(ways(snapshot, { type: 'user', id: 1 }, tables)).toEqual([[null, null, { kind: 'denied', policies: [1] }]]);
     expect(ways(snapshot, { type: 'user', id: 2 }, tables)).toEqual([[null, null, { kind: 'no_grant' }]]);
+  });
+
+  it('end at a live grant that gives nothing there, and that is not called expired', () => {
+    const metadata: Question = { ...ORDERS, resource: { catalog: 'grantline', schema: 's', table: 't' } };
+    const snapshot = aSnapshot()
+      .user('ana')
+      .may('SELECT', '', { expiresAt: new Date('2099-01-01') })
+      .snapshot();
+    expect(ways(snapshot, { type: 'user', id: 1 }, metadata)).toEqual([[null, 1, { kind: 'no_grant' }]]);
   });
 
   it('of everyone end for an engine principal that is none of them', () => {

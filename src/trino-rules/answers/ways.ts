@@ -1,25 +1,25 @@
-import { coversIn } from '../model/named-others.js';
-import { decide, gives } from '../model/decision.js';
-import { grantedOnEngine } from '../model/rights.js';
+import { coversMembers } from '../model/named-others.js';
+import { decide, grantGivesRight } from '../model/decision.js';
+import { grantableRightOf } from '../model/rights.js';
 import { depth, kindOf, type Node, nodeKey } from '../model/node.js';
 import { type NamedPolicyPrincipal, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
-import { withContained } from '../model/privilege.js';
-import { isAtNode, type Question } from '../model/question.js';
+import { privilegesGivenBy } from '../model/privilege.js';
+import { isNodeQuestion, type Question } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 import { explain } from './explanation.js';
-import { grantFor } from './smallest-change.js';
+import { neededGrant } from './smallest-change.js';
 
-/** A path from principal over group and grant to node. */
+/** A way in which a principal has or could have access: directly, as a member of everyone or through a group, by a grant on a node. */
 export interface Way {
   group: { id: number; name: string } | null;
   isForEveryone: boolean;
-  /** Null: the grant is missing. */
+  /** The id of the grant; null: the grant is missing. */
   grant: number | null;
-  /** The node of the grant, or of a missing one. */
+  /** The node of the grant, or the node where a grant is missing. */
   node: Node;
-  /** Where the path is broken; null: it gives the asked right. */
+  /** Why this way does not give the right in question; null: this way gives the right. */
   endsAt: WayEnd | null;
 }
 
@@ -28,30 +28,30 @@ export type WayEnd =
   | { kind: 'expired'; at: Date }
   | { kind: 'denied'; policies: number[] };
 
-/** A grant that is not revoked but may have expired. */
+/** A grant on the node in question or above it, not revoked but perhaps expired. */
 export type GrantOnPath = Omit<SnapshotGrant, 'principal' | 'revokedAt'> & { principal: NamedPolicyPrincipal };
 
-const KINDS: readonly WayEnd['kind'][] = ['denied', 'expired', 'inactive', 'no_grant', 'not_a_member'];
+const END_KINDS: readonly WayEnd['kind'][] = ['denied', 'expired', 'inactive', 'no_grant', 'not_a_member'];
 
-/** The node at or above which a grant gives the asked right; null: no grant can give it. */
-export function grantedNode(index: AccessIndex, question: Question): Node | null {
-  return grantFor(question, index.principals)?.resource ?? null;
+/** The lowest node on which a grant gives the right that the question is about; null: no grant can give that right. */
+export function grantableNode(index: AccessIndex, question: Question): Node | null {
+  return neededGrant(question, index.principals)?.resource ?? null;
 }
 
 /**
- * All paths by which a principal has the asked right or, if it lacks it, could have it: the shortest first, from the nearest node.
- * @param onPath grants at the node or above, to the principal itself, to any group and to everyone
+ * All ways in which a principal has or could get the right in question. Direct ways come first, ways through a group last.
+ * @param grantsOnPath grants at the node or above to the principal itself, to any group and to everyone
  */
 export function waysTo(
   index: AccessIndex,
   principal: Principal,
   question: Question,
-  onPath: readonly GrantOnPath[],
+  grantsOnPath: readonly GrantOnPath[],
 ): Way[] {
-  const node = grantedNode(index, question);
+  const node = grantableNode(index, question);
   if (node === null || isServiceAccount(index.snapshot, principal)) return [];
-  const narrowed = isAtNode(question) || grantedOnEngine(question, index.principals) !== null;
-  const snapshot = narrowed ? index.of(principal) : index.snapshot;
+  const ownEntriesDecide = isNodeQuestion(question) || grantableRightOf(question, index.principals) !== null;
+  const snapshot = ownEntriesDecide ? index.snapshotFor(principal) : index.snapshot;
   const { allowed, grants, intent } = decide(snapshot, principal, question, index.principals);
   const isInactive = principal.type === 'user' && index.principals.user(principal.id)?.isActive === false;
   const policies = allowed ? [] : explain(index, principal, question).policies.map(({ id }) => id);
@@ -64,70 +64,74 @@ export function waysTo(
   }));
   if (allowed) return ways.sort(byLength);
 
-  const own = new Map(index.groupsWith(principal).map((group) => [group.id, group]));
-  const reaches = (named: PolicyPrincipal): boolean =>
-    named.type === 'group' && principal.type !== 'group'
-      ? own.has(named.id)
-      : named.type === 'everyone'
-        ? isInactive || index.principals.through(named, principal) !== null
-        : principalText(named) === principalText(principal);
-  const known = new Set(ways.map(({ grant }) => grant));
-  const seen = new Set(ways.map(placeOf));
-  for (const grant of [...onPath].sort(latestFirst)) {
-    const { id, principal: named, resource, expiresAt } = grant;
-    if (known.has(id) || !coversIn(index.principals, resource, node) || !carries(grant, question, index.principals))
+  const ownGroups = new Map(index.groupsOf(principal).map((group) => [group.id, group]));
+  const includesPrincipal = (grantee: PolicyPrincipal): boolean =>
+    grantee.type === 'group' && principal.type !== 'group'
+      ? ownGroups.has(grantee.id)
+      : grantee.type === 'everyone'
+        ? isInactive || index.principals.appliesThrough(grantee, principal) !== null
+        : principalText(grantee) === principalText(principal);
+  const listedGrants = new Set(ways.map(({ grant }) => grant));
+  const listedWayKeys = new Set(ways.map(wayKey));
+  for (const grant of [...grantsOnPath].sort(byLatestExpiry)) {
+    const { id, principal: grantee, resource, expiresAt } = grant;
+    if (
+      listedGrants.has(id) ||
+      !coversMembers(index.principals, resource, node) ||
+      !givesRight(grant, question, index.principals)
+    )
       continue;
     const isExpired = expiresAt !== null && expiresAt <= snapshot.at;
-    const isReached = reaches(named);
-    if (!isReached && (isExpired || principal.type === 'group')) continue;
+    const isGrantee = includesPrincipal(grantee);
+    if (!isGrantee && (isExpired || principal.type === 'group')) continue;
     const way: Way = {
-      group: named.type === 'group' && principal.type !== 'group' ? { id: named.id, name: named.name } : null,
-      isForEveryone: named.type === 'everyone',
+      group: grantee.type === 'group' && principal.type !== 'group' ? { id: grantee.id, name: grantee.name } : null,
+      isForEveryone: grantee.type === 'everyone',
       grant: id,
       node: resource,
-      endsAt: isInactive && isReached ? { kind: 'inactive' } : endOf(isReached, expiresAt),
+      endsAt: isInactive && isGrantee ? { kind: 'inactive' } : wayEnd(isGrantee, isExpired ? expiresAt : null),
     };
-    // Only the last of successive grants at one place is listed.
-    if (seen.has(placeOf(way))) continue;
-    seen.add(placeOf(way));
+    // Of grants to the same principal on the same node, only the one that expires last is listed.
+    if (listedWayKeys.has(wayKey(way))) continue;
+    listedWayKeys.add(wayKey(way));
     ways.push(way);
   }
-  const missing: Way = { group: null, isForEveryone: false, grant: null, node, endsAt: { kind: 'no_grant' } };
-  // A right that comes with other access can only be missing because of a deny.
-  const isTaken = intent.standing === 'reaches-something' && policies.length > 0;
+  const wayWithoutGrant: Way = { group: null, isForEveryone: false, grant: null, node, endsAt: { kind: 'no_grant' } };
+  // A right from the source `reaches-something` needs no grant, so only a policy can have taken the right away.
+  const isDenied = intent.ungrantedSource === 'reaches-something' && policies.length > 0;
   if (!ways.some(({ group, isForEveryone }) => group === null && !isForEveryone))
-    ways.push(isTaken ? { ...missing, endsAt: { kind: 'denied', policies } } : missing);
-  const through = new Set(ways.map(({ group }) => group?.id));
-  const others = principal.type === 'group' ? [] : [...own.values()].filter(({ id }) => !through.has(id));
-  for (const { id, name } of others) ways.push({ ...missing, group: { id, name } });
+    ways.push(isDenied ? { ...wayWithoutGrant, endsAt: { kind: 'denied', policies } } : wayWithoutGrant);
+  const listedGroupIds = new Set(ways.map(({ group }) => group?.id));
+  for (const { id, name } of principal.type === 'group' ? [] : ownGroups.values())
+    if (!listedGroupIds.has(id)) ways.push({ ...wayWithoutGrant, group: { id, name } });
   return ways.sort(byLength);
 }
 
-function endOf(isReached: boolean, expiresAt: Date | null): WayEnd {
-  if (!isReached) return { kind: 'not_a_member' };
-  // A live grant gives nothing if the right cannot be held at the node.
-  return expiresAt === null ? { kind: 'no_grant' } : { kind: 'expired', at: expiresAt };
+/** @param expiredAt null: the grant is live, and gives nothing here, because the right does not exist at the node */
+function wayEnd(isGrantee: boolean, expiredAt: Date | null): WayEnd {
+  if (!isGrantee) return { kind: 'not_a_member' };
+  return expiredAt === null ? { kind: 'no_grant' } : { kind: 'expired', at: expiredAt };
 }
 
-function carries({ privileges }: GrantOnPath, question: Question, principals: Principals): boolean {
-  if (grantedOnEngine(question, principals) === null && isAtNode(question)) return gives(privileges, question);
-  const held = withContained(privileges);
-  return grantFor(question, principals)?.privileges.some((privilege) => held.has(privilege)) === true;
+function givesRight({ privileges }: GrantOnPath, question: Question, principals: Principals): boolean {
+  if (grantableRightOf(question, principals) === null && isNodeQuestion(question))
+    return grantGivesRight(privileges, question);
+  const givenPrivileges = privilegesGivenBy(privileges);
+  return neededGrant(question, principals)?.privileges.some((privilege) => givenPrivileges.has(privilege)) === true;
 }
 
-function placeOf({ group, isForEveryone, node }: Way): string {
+function wayKey({ group, isForEveryone, node }: Way): string {
   return JSON.stringify([group?.id, isForEveryone, kindOf(node), nodeKey(node)]);
 }
 
-function latestFirst(a: GrantOnPath, b: GrantOnPath): number {
-  const until = ({ expiresAt }: GrantOnPath): number => expiresAt?.getTime() ?? Infinity;
-  return until(a) === until(b) ? a.id - b.id : until(b) - until(a);
+function byLatestExpiry(a: GrantOnPath, b: GrantOnPath): number {
+  const expiryTime = ({ expiresAt }: GrantOnPath): number => expiresAt?.getTime() ?? Infinity;
+  return expiryTime(a) === expiryTime(b) ? a.id - b.id : expiryTime(b) - expiryTime(a);
 }
 
 function byLength(a: Way, b: Way): number {
-  const stations = ({ group, isForEveryone }: Way): number => (group !== null ? 2 : isForEveryone ? 1 : 0);
-  const end = ({ endsAt }: Way): number => (endsAt === null ? -1 : KINDS.indexOf(endsAt.kind));
-  return (
-    stations(a) - stations(b) || end(a) - end(b) || depth(b.node) - depth(a.node) || (a.grant ?? 0) - (b.grant ?? 0)
-  );
+  const stepCount = ({ group, isForEveryone }: Way): number => (group !== null ? 2 : isForEveryone ? 1 : 0);
+  const endKindRank = ({ endsAt }: Way): number => (endsAt === null ? -1 : END_KINDS.indexOf(endsAt.kind));
+  const lengthOrder = stepCount(a) - stepCount(b) || endKindRank(a) - endKindRank(b);
+  return lengthOrder || depth(b.node) - depth(a.node) || (a.grant ?? 0) - (b.grant ?? 0);
 }

@@ -4,7 +4,7 @@ import {
   DATA_RIGHTS,
   ROUTINE_RIGHTS,
   TABLE_PRIVILEGES,
-  WRITTEN,
+  RIGHTS_OF_PRIVILEGES,
   type DataRight,
   type RoutineRight,
 } from './engine-terms.js';
@@ -13,214 +13,224 @@ import { getOrInsert } from './get-or-insert.js';
 /** A table rule without its patterns. */
 export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 
-/** The effect of one grant or policy or of the settings, without its principals and node; for a mask also the depth of its node. */
+/** The effect of one grant, policy or setting on access, without its principals and its node. */
 export type EntryEffect =
   | { kind: 'give' | 'take'; privileges: readonly Privilege[] }
-  /** Entries above do not apply at the node, and its tables have neither companions nor procedures: `system`. */
+  /** Stops grants and policies on everything from applying in the catalog. Used for `system` and the metadata catalog. */
   | { kind: 'close' }
-  /** The node is a companion of a restricted table: nothing is left, whatever entries it has. */
+  /** The node is a companion (`table$suffix`) of a restricted table, so that there is no access to it. */
   | { kind: 'close-companion' }
-  /** Raw columns are hidden beside any masked or hidden one. */
+  /** The catalog's tables have raw columns (whole stored rows), which are hidden as soon as another column is masked or hidden. */
   | { kind: 'raw-columns' }
-  /** Ownership is lost to a restriction elsewhere in the catalog. */
+  /** A restriction on another node in the catalog takes away ownership at this node. */
   | { kind: 'disown' }
   | { kind: 'filter'; expression: string }
   | { kind: 'hide'; column: string }
   | { kind: 'mask'; column: string; expression: string; depth: number };
 
-/** The access by all entries on the path to one node. Interned: users with the same entries share one state. */
+/** The access that all grants, policies and settings on the path to a node give. Users with equal access share one object (interned). */
 export class AccessState {
   /** Whether a filter, a mask, a hidden column or a deny applies. */
   readonly isRestricted: boolean;
-  /** Whether ownership is given and lost to a restriction other than its own deny. */
+  /** Whether ownership is granted, but a restriction other than a deny of ownership takes it away. */
   readonly isOwnershipLost: boolean;
-  /** Whether a restriction of reading closes the companions of the tables here: `table$suffix`. */
+  /** Whether a restriction of reading denies access to the companions (`table$suffix`) of the tables at this node. */
   readonly closesCompanions: boolean;
-  private knownHeld: number | null = null;
-  private knownEffect: RuleEffect | null = null;
+  private cachedRightBits: number | null = null;
+  private cachedEffect: RuleEffect | null = null;
 
   private constructor(
     private readonly restrictions: Restrictions,
-    private readonly given: number,
-    private readonly taken: number,
+    private readonly givenRights: number,
+    private readonly takenRights: number,
     private readonly flags: number,
   ) {
-    const left = given & ~taken;
-    this.isRestricted = (taken & OVER_DATA) !== 0 || !restrictions.isEmpty;
-    this.closesCompanions = (flags & APART) === 0 && ((taken & SELECT) !== 0 || !restrictions.isEmpty);
-    this.isOwnershipLost = this.ownershipYields && (left & OWNERSHIP) !== 0;
+    const remainingRights = givenRights & ~takenRights;
+    this.isRestricted = (takenRights & DATA_RIGHT_BITS) !== 0 || !restrictions.isEmpty;
+    this.closesCompanions = (flags & CLOSED_CATALOG) === 0 && ((takenRights & SELECT) !== 0 || !restrictions.isEmpty);
+    this.isOwnershipLost = this.losesOwnership && (remainingRights & OWNERSHIP) !== 0;
   }
 
-  /** The state without any entry. @param isOpenToReaders whether users who only read keep table procedures */
-  static nothing(isOpenToReaders: boolean): AccessState {
+  /** The state of users without any grant or policy. @param isOpenToReaders whether users who only read may run table procedures */
+  static empty(isOpenToReaders: boolean): AccessState {
     return AccessState.of(new Restrictions(null, null), 0, 0, isOpenToReaders ? OPEN_TO_READERS : 0);
   }
 
   withEntry(entry: EntryEffect): AccessState {
-    const { restrictions, given, taken, flags } = this;
+    const { restrictions, givenRights, takenRights, flags } = this;
     switch (entry.kind) {
       case 'give':
-        return AccessState.of(restrictions, given | rights(entry.privileges, 'gives'), taken, flags);
+        return AccessState.of(restrictions, givenRights | rightBits(entry.privileges, 'gives'), takenRights, flags);
       case 'take':
-        return AccessState.of(restrictions, given, taken | rights(entry.privileges, 'takes'), flags);
+        return AccessState.of(restrictions, givenRights, takenRights | rightBits(entry.privileges, 'takes'), flags);
       case 'close':
-        return AccessState.of(restrictions.none, 0, 0, APART);
+        return AccessState.of(restrictions.emptyList, 0, 0, CLOSED_CATALOG);
       case 'close-companion':
-        return AccessState.of(restrictions, given, taken, flags | CLOSED_COMPANION);
+        return AccessState.of(restrictions, givenRights, takenRights, flags | CLOSED_COMPANION);
       case 'disown':
-        return AccessState.of(restrictions, given, taken, flags | DISOWNED);
+        return AccessState.of(restrictions, givenRights, takenRights, flags | OWNERSHIP_TAKEN);
       case 'raw-columns':
-        return AccessState.of(restrictions, given, taken, flags | RAW_COLUMNS);
+        return AccessState.of(restrictions, givenRights, takenRights, flags | HAS_RAW_COLUMNS);
       case 'filter':
       case 'hide':
       case 'mask':
-        return AccessState.of(restrictions.with(entry), given, taken, flags);
+        return AccessState.of(restrictions.withRestriction(entry), givenRights, takenRights, flags);
     }
   }
 
-  /** Whether the node is closed as a companion. The rule about all companions of its table covers it. */
+  /** Whether the node is a companion (`table$suffix`) without access. Such a node needs no rule, because the rule for all companions of its table matches it. */
   get isClosedCompanion(): boolean {
     return (this.flags & CLOSED_COMPANION) !== 0;
   }
 
-  /** An owner could rename a restricted object, and then read it without the restriction (seen on 483). */
-  private get ownershipYields(): boolean {
-    return this.isRestricted || (this.flags & DISOWNED) !== 0;
+  /** Whether a restriction takes away ownership: an owner could rename a restricted table, and then read it unrestricted (seen on 483). */
+  private get losesOwnership(): boolean {
+    return this.isRestricted || (this.flags & OWNERSHIP_TAKEN) !== 0;
   }
 
-  /** Rights that remain after restrictions, one bit each. Computed on demand, because most states are only intermediate. */
-  private get held(): number {
-    return (this.knownHeld ??= this.rightsLeft());
+  /** The rights that restrictions do not take away, one bit each. Computed on demand, because few states are asked for rights. */
+  private get heldBits(): number {
+    return (this.cachedRightBits ??= this.computeHeldRights());
   }
 
-  private rightsLeft(): number {
+  private computeHeldRights(): number {
     if (this.isClosedCompanion) return 0;
-    const { lost } = this.restrictions.effectWith(this.flags);
-    return this.given & ~this.taken & ~lost & ~(this.ownershipYields ? OWNERSHIP : 0);
+    const { lostBits } = this.restrictions.restrictionEffect(this.flags);
+    return this.givenRights & ~this.takenRights & ~lostBits & ~(this.losesOwnership ? OWNERSHIP : 0);
   }
 
   has(right: DataRight | RoutineRight): boolean {
-    return (this.held & bit(right)) !== 0;
+    return (this.heldBits & bit(right)) !== 0;
   }
 
-  /** The catalog mode that the held rights need; null: no right is held. */
-  mode({ ownsSchema }: { ownsSchema: boolean }): 'all' | 'read-only' | null {
-    const used = ownsSchema ? this.held : this.held & ~OWNER;
-    if (used === 0) return null;
-    return (used & ~FOR_READERS) === 0 ? 'read-only' : 'all';
+  /** The access to the catalog that the user's rights at this node need; null: the user has no rights at this node. */
+  neededMode({ ownsSchema }: { ownsSchema: boolean }): 'all' | 'read-only' | null {
+    const usedRights = ownsSchema ? this.heldBits : this.heldBits & ~SCHEMA_OWNER;
+    if (usedRights === 0) return null;
+    return (usedRights & ~READ_ONLY_RIGHTS) === 0 ? 'read-only' : 'all';
   }
 
-  /** Equal effects of one snapshot are one object. */
+  /** The rights and restrictions in a table rule for this state. States of one snapshot with equal effects share one object. */
   get effect(): RuleEffect {
-    return (this.knownEffect ??= this.restrictions.effect(this.held & OVER_DATA, this.flags));
+    return (this.cachedEffect ??= this.restrictions.effect(this.heldBits & DATA_RIGHT_BITS, this.flags));
   }
 
-  /** Columns with two masks at the same distance; none without access. */
-  get conflicts(): readonly string[] {
-    return (this.held & OVER_DATA) === 0 ? [] : this.restrictions.effectWith(this.flags).conflicts;
+  /** Columns with two different masks on the nearest node that masks the column. Empty if the user has no rights to data at this node. */
+  get conflictColumns(): readonly string[] {
+    return (this.heldBits & DATA_RIGHT_BITS) === 0
+      ? []
+      : this.restrictions.restrictionEffect(this.flags).conflictColumns;
   }
 
-  private static of(restrictions: Restrictions, given: number, taken: number, flags: number): AccessState {
-    const alike = getOrInsert(restrictions.states, (given << FLAGS) | flags, () => new Map<number, AccessState>());
-    return getOrInsert(alike, taken, () => new AccessState(restrictions, given, taken, flags));
+  private static of(restrictions: Restrictions, givenRights: number, takenRights: number, flags: number): AccessState {
+    const statesByTakenRights = getOrInsert(
+      restrictions.statesByRights,
+      (givenRights << FLAG_BIT_COUNT) | flags,
+      () => new Map<number, AccessState>(),
+    );
+    const createState = () => new AccessState(restrictions, givenRights, takenRights, flags);
+    return getOrInsert(statesByTakenRights, takenRights, createState);
   }
 }
 
 type Restriction = Extract<EntryEffect, { kind: 'filter' | 'hide' | 'mask' }>;
 
-/** The effect of a list of policies. */
 interface RestrictionEffect {
-  /** The keys of a rule for these policies. */
-  written: Omit<RuleEffect, 'privileges'>;
-  /** Rights that filters and masks take. */
-  lost: number;
-  /** Columns with two masks at the same distance. */
-  conflicts: readonly string[];
+  ruleFields: Omit<RuleEffect, 'privileges'>;
+  lostBits: number;
+  conflictColumns: readonly string[];
 }
 
-/** The policies other than denies that apply to a user, in order: a linked list that shares prefixes with others. */
+/** The filters, masks and hidden columns for a user, as a linked list that shares its prefix with other lists. */
 class Restrictions {
-  /** States by given rights and flags, then by taken rights. */
-  readonly states = new Map<number, Map<number, AccessState>>();
-  private readonly after = new Map<string, Restrictions>();
-  /** The empty list of the same snapshot. */
-  readonly none: Restrictions;
-  private readonly interned: Map<string, RuleEffect>;
-  private readonly known: Partial<Record<keyof typeof ALSO_HIDDEN, RestrictionEffect>> = {};
+  /** The states with these restrictions, kept so that equal states are one object. Outer key: given rights and flags. Inner key: taken rights. */
+  readonly statesByRights = new Map<number, Map<number, AccessState>>();
+  private readonly listsByRestriction = new Map<string, Restrictions>();
+  readonly emptyList: Restrictions;
+  private readonly effectsByText: Map<string, RuleEffect>;
+  private readonly cachedEffects: Partial<Record<keyof typeof ALSO_HIDDEN_COLUMNS, RestrictionEffect>> = {};
 
   constructor(
-    private readonly above: Restrictions | null,
-    private readonly last: Restriction | null,
+    private readonly prefix: Restrictions | null,
+    private readonly lastEntry: Restriction | null,
   ) {
-    this.none = above?.none ?? this;
-    this.interned = above?.interned ?? new Map<string, RuleEffect>();
+    this.emptyList = prefix?.emptyList ?? this;
+    this.effectsByText = prefix?.effectsByText ?? new Map<string, RuleEffect>();
   }
 
   get isEmpty(): boolean {
-    return this.last === null;
+    return this.lastEntry === null;
   }
 
-  with(restriction: Restriction): Restrictions {
-    return getOrInsert(this.after, keyOf(restriction), () => new Restrictions(this, restriction));
+  withRestriction(restriction: Restriction): Restrictions {
+    return getOrInsert(this.listsByRestriction, restrictionKey(restriction), () => new Restrictions(this, restriction));
   }
 
-  effect(held: number, flags: number): RuleEffect {
-    const { columns, filter } = this.effectWith(flags).written;
-    const changesNothing =
-      (held & WRITING) === 0 && (held & READING) !== 0 && (flags & (OPEN_TO_READERS | APART)) === 0;
-    const rows = filter ?? (changesNothing ? EVERY_ROW : undefined);
+  effect(rights: number, flags: number): RuleEffect {
+    const { columns, filter } = this.restrictionEffect(flags).ruleFields;
+    const isReadOnly =
+      (rights & WRITE_RIGHTS) === 0 &&
+      (rights & READ_RIGHTS) !== 0 &&
+      (flags & (OPEN_TO_READERS | CLOSED_CATALOG)) === 0;
+    const rowFilter = filter ?? (isReadOnly ? EVERY_ROW : undefined);
     const effect = {
-      privileges: written(held),
-      ...(held !== 0 && columns && { columns }),
-      ...(held !== 0 && rows !== undefined && { filter: rows }),
+      privileges: rulePrivileges(rights),
+      ...(rights !== 0 && columns && { columns }),
+      ...(rights !== 0 && rowFilter !== undefined && { filter: rowFilter }),
     };
-    return getOrInsert(this.interned, JSON.stringify(effect), () => effect);
+    return getOrInsert(this.effectsByText, JSON.stringify(effect), () => effect);
   }
 
-  effectWith(flags: number): RestrictionEffect {
-    const storage = (flags & RAW_COLUMNS) === 0 ? 'plain' : 'raw';
-    return (this.known[storage] ??= effectOf([...Restrictions.nearestFirst(this)], ALSO_HIDDEN[storage]));
+  restrictionEffect(flags: number): RestrictionEffect {
+    const storageKind = (flags & HAS_RAW_COLUMNS) === 0 ? 'plain' : 'raw';
+    return (this.cachedEffects[storageKind] ??= effectOf(
+      [...Restrictions.entriesNearestFirst(this)],
+      ALSO_HIDDEN_COLUMNS[storageKind],
+    ));
   }
 
-  private static *nearestFirst(end: Restrictions): Iterable<Restriction> {
-    for (let each: Restrictions | null = end; each?.last; each = each.above) yield each.last;
+  private static *entriesNearestFirst(restrictions: Restrictions): Iterable<Restriction> {
+    for (let list: Restrictions | null = restrictions; list?.lastEntry; list = list.prefix) yield list.lastEntry;
   }
 }
 
-/** The privileges in a rule. SELECT is left out beside GRANT_SELECT, which lets its holder read as well (seen on 483). */
-function written(held: number): TablePrivilege[] {
-  const silent = (held & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
-  return TABLE_PRIVILEGES.filter((privilege) => (held & ~silent & bit(privilege)) !== 0);
+/** The privileges of a rule. SELECT is left out if there is GRANT_SELECT, which also allows reading (seen on 483). */
+function rulePrivileges(heldBits: number): TablePrivilege[] {
+  const omittedRights = (heldBits & bit('GRANT_SELECT')) === 0 ? 0 : bit('SELECT');
+  return TABLE_PRIVILEGES.filter((privilege) => (heldBits & ~omittedRights & bit(privilege)) !== 0);
 }
 
-/** The effect of restrictions, nearest first; the columns `beside` are hidden with any restricted column. */
-function effectOf(restrictions: readonly Restriction[], beside: readonly string[]): RestrictionEffect {
-  const { rules, conflicts } = columnsOf(restrictions);
+/** The effect of restrictions, which are sorted nearest first. If any column is masked or hidden, the columns `alsoHiddenColumns` are hidden, too. */
+function effectOf(restrictions: readonly Restriction[], alsoHiddenColumns: readonly string[]): RestrictionEffect {
+  const { rules, conflictColumns } = columnsOf(restrictions);
   const filter = filterOf(restrictions);
-  const columns = rules.length > 0 ? withHidden(rules, beside) : undefined;
+  const columns = rules.length > 0 ? withHiddenColumns(rules, alsoHiddenColumns) : undefined;
   const isMasked = columns?.some(({ mask }) => mask !== undefined) === true;
-  const lost = (filter === '' ? 0 : UNFILTERED) | (isMasked ? UNMASKED : 0);
-  return { written: { ...(columns && { columns }), ...(filter !== '' && { filter }) }, lost, conflicts };
+  const lostBits = (filter === '' ? 0 : LOST_TO_FILTERS) | (isMasked ? LOST_TO_MASKS : 0);
+  return {
+    ruleFields: { ...(columns && { columns }), ...(filter !== '' && { filter }) },
+    lostBits,
+    conflictColumns,
+  };
 }
 
-/** Columns that show where a row is stored, and so values of partition columns (seen on 483). */
+/** Columns that show where a row is stored, and thereby the values of partition columns (seen on 483). */
 const STORAGE_COLUMNS = ['$bucket', '$partition', '$path'];
-/** Columns that are hidden beside any restricted one: in most catalogs, and in catalogs over stores that keep a row as one value. */
-const ALSO_HIDDEN = {
+/** Columns that are hidden together with any masked or hidden column. `raw`: in catalogs with columns that repeat the whole row. */
+const ALSO_HIDDEN_COLUMNS = {
   plain: STORAGE_COLUMNS,
   raw: [...STORAGE_COLUMNS, '_headers', '_key', '_message', '_source', '_value'],
 };
 
-/** Adds hidden columns, which replace their masks. */
-function withHidden(columns: readonly ColumnRule[], names: readonly string[]): ColumnRule[] {
-  const others = columns.filter(({ name }) => !names.includes(name));
-  return [...others, ...names.map((name) => ({ name, allow: false }))].sort((a, b) => (a.name < b.name ? -1 : 1));
+function withHiddenColumns(columns: readonly ColumnRule[], names: readonly string[]): ColumnRule[] {
+  const otherColumns = columns.filter(({ name }) => !names.includes(name));
+  return [...otherColumns, ...names.map((name) => ({ name, allow: false }))].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A filter that passes every row: the engine refuses `ALTER TABLE … EXECUTE` beside any filter (seen on 483). */
+/** A filter that passes every row. It prevents `ALTER TABLE … EXECUTE`, which the engine refuses on filtered tables (seen on 483). */
 export const EVERY_ROW = 'true';
 
-/** The conjunction of all filters, independent of their order; empty without any. */
+/** All filters joined with AND, independent of their order; empty without filters. */
 function filterOf(restrictions: readonly Restriction[]): string {
   const expressions = new Set(restrictions.flatMap((each) => (each.kind === 'filter' ? [each.expression] : [])));
   return Array.from(expressions)
@@ -229,34 +239,34 @@ function filterOf(restrictions: readonly Restriction[]): string {
     .join(' AND ');
 }
 
-/** Hidden columns accumulate and take precedence over masks. The nearest mask applies; two on one node hide the column. */
-function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[]; conflicts: string[] } {
+/** Column rules. Of a column's masks, the one on the deepest node applies; two different masks on that node hide the column. A hidden column has no mask. */
+function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[]; conflictColumns: string[] } {
   const rules = new Map<string, ColumnRule>();
-  const nearest = new Map<string, Restriction & { kind: 'mask' }>();
-  const conflicts = new Set<string>();
-  for (const each of restrictions) {
-    if (each.kind === 'hide') rules.set(each.column, { name: each.column, allow: false });
-    if (each.kind !== 'mask') continue;
-    const known = nearest.get(each.column);
-    if (known !== undefined && known.depth > each.depth) continue;
-    if (known !== undefined && known.expression !== each.expression) conflicts.add(each.column);
-    nearest.set(each.column, each);
+  const nearestMasks = new Map<string, Restriction & { kind: 'mask' }>();
+  const conflictColumns = new Set<string>();
+  for (const entry of restrictions) {
+    if (entry.kind === 'hide') rules.set(entry.column, { name: entry.column, allow: false });
+    if (entry.kind !== 'mask') continue;
+    const nearestMask = nearestMasks.get(entry.column);
+    if (nearestMask !== undefined && nearestMask.depth > entry.depth) continue;
+    if (nearestMask !== undefined && nearestMask.expression !== entry.expression) conflictColumns.add(entry.column);
+    nearestMasks.set(entry.column, entry);
   }
-  for (const column of conflicts) rules.set(column, { name: column, allow: false });
-  for (const [name, { expression: mask }] of nearest) if (!rules.has(name)) rules.set(name, { name, mask });
+  for (const column of conflictColumns) rules.set(column, { name: column, allow: false });
+  for (const [name, { expression: mask }] of nearestMasks) if (!rules.has(name)) rules.set(name, { name, mask });
   return {
     rules: [...rules.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
-    conflicts: [...conflicts].sort(),
+    conflictColumns: [...conflictColumns].sort(),
   };
 }
 
-const KEYS = new WeakMap<Restriction, string>();
+const RESTRICTION_KEYS = new WeakMap<Restriction, string>();
 
-/** A key that only equal restrictions share. It is computed once for every list that the restriction ends. */
-function keyOf(restriction: Restriction): string {
-  const known = KEYS.get(restriction) ?? keyText(restriction);
-  KEYS.set(restriction, known);
-  return known;
+/** A key for a restriction, computed once. Only equal restrictions have equal keys. */
+function restrictionKey(restriction: Restriction): string {
+  const key = RESTRICTION_KEYS.get(restriction) ?? keyText(restriction);
+  RESTRICTION_KEYS.set(restriction, key);
+  return key;
 }
 
 function keyText(restriction: Restriction): string {
@@ -270,8 +280,8 @@ function keyText(restriction: Restriction): string {
   }
 }
 
-function rights(privileges: readonly Privilege[], by: 'gives' | 'takes'): number {
-  return privileges.reduce((all, privilege) => all | (BITS.get(privilege)?.[by] ?? 0), 0);
+function rightBits(privileges: readonly Privilege[], direction: 'gives' | 'takes'): number {
+  return privileges.reduce((all, privilege) => all | (BITS_OF_PRIVILEGE.get(privilege)?.[direction] ?? 0), 0);
 }
 
 const RIGHTS = [...DATA_RIGHTS, ...ROUTINE_RIGHTS];
@@ -282,31 +292,30 @@ function bit(right: DataRight | RoutineRight): number {
 
 const bits = (rights: readonly (DataRight | RoutineRight)[]): number =>
   rights.reduce((all, right) => all | bit(right), 0);
-const BITS = new Map<string, Record<'gives' | 'takes', number>>(
-  Object.entries(WRITTEN).map(([privilege, { gives, takes }]) => [
+const BITS_OF_PRIVILEGE = new Map<string, Record<'gives' | 'takes', number>>(
+  Object.entries(RIGHTS_OF_PRIVILEGES).map(([privilege, { gives, takes }]) => [
     privilege,
     { gives: bits(gives), takes: bits(takes) },
   ]),
 );
 
-const OVER_DATA = bits(DATA_RIGHTS);
+const DATA_RIGHT_BITS = bits(DATA_RIGHTS);
 const SELECT = bit('SELECT');
-const READING = SELECT | bit('GRANT_SELECT');
-const WRITING = bits(['INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP']);
-/** Rights that a filter takes: TRUNCATE passes every filter, and the engine refuses UPDATE beside one (seen on 483). */
-const UNFILTERED = bits(['DELETE', 'UPDATE']);
-/** Rights that a mask takes: the engine refuses them beside a mask, except for TRUNCATE, which passes it (seen on 483). */
-const UNMASKED = bits(['INSERT', 'DELETE', 'UPDATE']);
-/** Rights for which the mode read-only is enough (seen on 483). */
-const FOR_READERS = bits(ROUTINE_RIGHTS) | bit('SELECT');
-const OWNER = bit('owner');
-const OWNERSHIP = bit('OWNERSHIP') | OWNER;
+const READ_RIGHTS = SELECT | bit('GRANT_SELECT');
+const WRITE_RIGHTS = bits(['INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP']);
+/** Rights that a filter takes away: TRUNCATE needs DELETE and ignores filters, and the engine refuses UPDATE on filtered tables (seen on 483). */
+const LOST_TO_FILTERS = bits(['DELETE', 'UPDATE']);
+/** Rights that a mask takes away: TRUNCATE needs DELETE and ignores masks, and the engine refuses other writing on masked tables (seen on 483). */
+const LOST_TO_MASKS = bits(['INSERT', 'DELETE', 'UPDATE']);
+/** Rights for which `read-only` access to the catalog is enough (seen on 483). */
+const READ_ONLY_RIGHTS = bits(ROUTINE_RIGHTS) | bit('SELECT');
+const SCHEMA_OWNER = bit('owner');
+const OWNERSHIP = bit('OWNERSHIP') | SCHEMA_OWNER;
 
-/** Flags of a state, one bit each. */
 const OPEN_TO_READERS = 1;
-const RAW_COLUMNS = 2;
-const DISOWNED = 4;
+const HAS_RAW_COLUMNS = 2;
+const OWNERSHIP_TAKEN = 4;
 const CLOSED_COMPANION = 8;
-const APART = 16;
-/** Number of flag bits. */
-const FLAGS = 5;
+/** A flag of the two catalogs in which grants and policies on everything do not apply: `system` and the metadata catalog. */
+const CLOSED_CATALOG = 16;
+const FLAG_BIT_COUNT = 5;

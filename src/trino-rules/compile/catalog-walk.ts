@@ -1,95 +1,97 @@
 import type { Node } from '../model/node.js';
 import type { AccessState } from './access-state.js';
 import { Bitset } from './bitset.js';
-import type { AccessEntry, Change, NodeAccess } from './node-access.js';
+import type { AccessEntry, StateChange, NodeAccess } from './node-access.js';
 import type { TreeNode } from './resource-tree.js';
 
-/** Users by the catalog mode that they need, as disjoint sets. Users in neither set may not enter. */
-export interface CatalogModes {
+/** Users by the access to a catalog (`all`, `read-only`) that they need. The sets are disjoint. Users in neither set get no access. */
+export interface UsersByMode {
   all: Bitset;
   readOnly: Bitset;
 }
 
-/** Nodes where a restriction of data takes ownership, and users who lose it. */
 export interface LostOwnership {
   nodes: ReadonlySet<Node>;
-  positions: ReadonlySet<number>;
+  userPositions: ReadonlySet<number>;
 }
 
-type Tree = TreeNode<AccessEntry>;
-type Mode = ReturnType<AccessState['mode']>;
+type EntryTree = TreeNode<AccessEntry>;
+type Mode = ReturnType<AccessState['neededMode']>;
 
-/** Walks each catalog once for everything that follows from the access at many nodes. */
+/** Visits the nodes of each catalog once. Finds which mode (`all`, `read-only`) each user needs for a catalog, who loses ownership, and whose access to tables is restricted. */
 export class CatalogWalk {
-  /** Modes of a catalog without entries. */
-  readonly otherModes: CatalogModes;
-  readonly lost = { nodes: new Set<Node>(), positions: new Set<number>() };
-  private readonly needed: readonly Mode[];
-  private readonly restricted = new Map<Tree, Bitset>();
-  private readonly nobody: Bitset;
+  /** Users by the mode (`all`, `read-only`) that they need in a catalog that no grant or policy names. */
+  readonly defaultModes: UsersByMode;
+  readonly lostOwnership = { nodes: new Set<Node>(), userPositions: new Set<number>() };
+  private readonly rootModes: readonly Mode[];
+  private readonly restrictedBySchema = new Map<EntryTree, Bitset>();
+  private readonly noUsers: Bitset;
 
-  /** @param everything the access at the root */
-  constructor(private readonly everything: NodeAccess) {
-    this.needed = everything.states.map((state) => state.mode({ ownsSchema: true }));
-    this.nobody = Bitset.none(this.needed.length);
-    this.otherModes = modesOf(this.needed);
-    this.noteLost({}, everything.changes, beginsToLose);
+  constructor(private readonly rootAccess: NodeAccess) {
+    this.rootModes = rootAccess.states.map((state) => state.neededMode({ ownsSchema: true }));
+    this.noUsers = Bitset.of(this.rootModes.length, []);
+    this.defaultModes = usersByNeededMode(this.rootModes);
+    this.recordLostOwnership({}, rootAccess.changes, startsLosingOwnership);
   }
 
-  /** The modes that users need, from their access anywhere in the catalog. Access grows only at nodes with changes. */
-  modes(catalog: Tree): CatalogModes {
-    const access = this.everything.below(catalog.entries);
-    const needed = this.needed.slice();
-    for (const { position, to } of access.changes) needed[position] = to.mode({ ownsSchema: true });
-    this.noteLost(catalog.resource, access.changes, beginsToLose);
-    for (const schema of catalog.children.values()) this.walkSchema(schema, access, needed);
-    return modesOf(needed);
+  usersByMode(catalogTree: EntryTree): UsersByMode {
+    const access = this.rootAccess.childWith(catalogTree.entries);
+    const neededModes = this.rootModes.slice();
+    for (const { position, nodeState } of access.changes)
+      neededModes[position] = nodeState.neededMode({ ownsSchema: true });
+    this.recordLostOwnership(catalogTree.resource, access.changes, startsLosingOwnership);
+    for (const schema of catalogTree.children.values()) this.walkSchema(schema, access, neededModes);
+    return usersByNeededMode(neededModes);
   }
 
-  /** Users to whom a restriction begins to apply on a table of the schema, whose catalog has been walked. */
-  restrictedIn(schema: Tree): Bitset {
-    return this.restricted.get(schema) ?? this.nobody;
+  /** Users who are restricted on a table of the schema, but not on the schema or above. Must be called after `usersByMode` for the catalog. */
+  usersRestrictedIn(schemaTree: EntryTree): Bitset {
+    return this.restrictedBySchema.get(schemaTree) ?? this.noUsers;
   }
 
-  private walkSchema(schema: Tree, above: NodeAccess, needed: Mode[]): void {
-    const here = above.below(schema.entries);
-    this.noteLost(schema.resource, here.changes, beginsToLose);
-    const inTables: number[] = [];
-    for (const { resource, entries } of schema.children.values()) {
-      const { changes } = here.below(entries);
-      for (const { position, to } of changes) noteMode(needed, position, to.mode({ ownsSchema: false }));
-      const restricting = changes.filter(({ to }) => to.isRestricted);
-      this.noteLost(schema.resource, restricting, ({ from }) => from.has('owner'));
-      this.noteLost(resource, restricting, beginsToLose);
-      for (const { position, from } of restricting) if (!from.isRestricted) inTables.push(position);
+  private walkSchema(schemaTree: EntryTree, parentAccess: NodeAccess, neededModes: Mode[]): void {
+    const schemaAccess = parentAccess.childWith(schemaTree.entries);
+    this.recordLostOwnership(schemaTree.resource, schemaAccess.changes, startsLosingOwnership);
+    const restrictedPositions: number[] = [];
+    for (const { resource, entries } of schemaTree.children.values()) {
+      const { changes } = schemaAccess.childWith(entries);
+      for (const { position, nodeState } of changes)
+        widenMode(neededModes, position, nodeState.neededMode({ ownsSchema: false }));
+      const restrictingChanges = changes.filter(({ nodeState }) => nodeState.isRestricted);
+      this.recordLostOwnership(schemaTree.resource, restrictingChanges, ({ parentState }) => parentState.has('owner'));
+      this.recordLostOwnership(resource, restrictingChanges, startsLosingOwnership);
+      for (const { position, parentState } of restrictingChanges)
+        if (!parentState.isRestricted) restrictedPositions.push(position);
     }
-    for (const { entries } of schema.routines.values())
-      for (const { position, to } of here.below(entries).changes)
-        noteMode(needed, position, to.mode({ ownsSchema: false }));
-    if (inTables.length > 0) this.restricted.set(schema, Bitset.of(needed.length, inTables));
-    const restricted = this.restrictedIn(schema);
-    for (const { position, to } of here.changes)
-      noteMode(needed, position, to.mode({ ownsSchema: !restricted.has(position) }));
+    for (const { entries } of schemaTree.routines.values())
+      for (const { position, nodeState } of schemaAccess.childWith(entries).changes)
+        widenMode(neededModes, position, nodeState.neededMode({ ownsSchema: false }));
+    if (restrictedPositions.length > 0)
+      this.restrictedBySchema.set(schemaTree, Bitset.of(neededModes.length, restrictedPositions));
+    const restrictedUsers = this.usersRestrictedIn(schemaTree);
+    for (const { position, nodeState } of schemaAccess.changes)
+      widenMode(neededModes, position, nodeState.neededMode({ ownsSchema: !restrictedUsers.has(position) }));
   }
 
-  private noteLost(node: Node, changes: readonly Change[], loses: (change: Change) => boolean): void {
+  private recordLostOwnership(node: Node, changes: readonly StateChange[], isLoss: typeof startsLosingOwnership): void {
     for (const change of changes) {
-      if (!loses(change)) continue;
-      this.lost.nodes.add(node);
-      this.lost.positions.add(change.position);
+      if (!isLoss(change)) continue;
+      this.lostOwnership.nodes.add(node);
+      this.lostOwnership.userPositions.add(change.position);
     }
   }
 }
 
-function beginsToLose({ from, to }: Change): boolean {
-  return to.isOwnershipLost && !from.isOwnershipLost;
+function startsLosingOwnership({ parentState, nodeState }: StateChange): boolean {
+  return nodeState.isOwnershipLost && !parentState.isOwnershipLost;
 }
 
-function noteMode(needed: Mode[], position: number, mode: Mode): void {
-  if (mode === 'all' || needed[position] === null) needed[position] = mode;
+function widenMode(neededModes: Mode[], position: number, mode: Mode): void {
+  if (mode === 'all' || neededModes[position] === null) neededModes[position] = mode;
 }
 
-function modesOf(needed: readonly Mode[]): CatalogModes {
-  const needing = (mode: Mode): Bitset => Bitset.where(needed.length, (position) => needed[position] === mode);
-  return { all: needing('all'), readOnly: needing('read-only') };
+function usersByNeededMode(neededModes: readonly Mode[]): UsersByMode {
+  const usersWithMode = (mode: Mode): Bitset =>
+    Bitset.fromPredicate(neededModes.length, (position) => neededModes[position] === mode);
+  return { all: usersWithMode('all'), readOnly: usersWithMode('read-only') };
 }

@@ -1,144 +1,151 @@
 import type { Finding } from '../document/finding.js';
 import type { CatalogRule, RulesDocument, TableRule } from '../document/rules-document.js';
 import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
-import { actingRules } from './acting-rules.js';
-import type { CatalogModes } from './catalog-walk.js';
+import { impersonationRules } from './impersonation-rules.js';
+import type { UsersByMode } from './catalog-walk.js';
 import { compilerFindings } from './compiler-findings.js';
-import { killingRules, queryRules, systemInformationRules } from './engine-rights.js';
+import { killProcedureRules, queryRules, systemInformationRules } from './engine-rights.js';
 import { FILTERED_SYSTEM_SCHEMAS, isReplacementSafe, SYSTEM, TABLE_PRIVILEGES } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
-import { marked } from './rules-text.js';
-import { anyOf } from './name-pattern.js';
-import type { Sibling } from './rectangles.js';
+import { withMarker } from './rules-text.js';
+import { patternOfNames } from './name-pattern.js';
+import { denialUsers, type Sibling } from './rectangles.js';
 import { routineRules, schemaRules } from './right-rules.js';
-import { SiblingRules } from './sibling-rules.js';
+import { SiblingRuleWriter } from './sibling-rules.js';
 import { type RulesUnderParent, tableRules } from './table-rules.js';
 import { EVERY_ROW } from './access-state.js';
 
 export interface CompiledRules {
   document: RulesDocument;
-  /** The canonical text of the document: equal snapshots give equal bytes. */
+  /** The document as text. Equal snapshots give equal bytes. */
   text: string;
   /** SHA-256 over the text without the marker rule: 64 hexadecimal digits. */
   hash: string;
   findings: Finding[];
-  /** The parent with most table rules. */
-  largest: RulesUnderParent;
+  parentWithMostRules: RulesUnderParent;
 }
 
 /**
- * Compiles a snapshot into the engine's rules: pure and deterministic, every section present and closed by default.
- * The first matching rule of a section decides, so the service accounts' rules come first, then the narrowest.
- * @param maxBytes size of the target
- * @throws RulesTooLarge as soon as the table rules are longer
+ * Compiles a snapshot into the engine's rules: pure and deterministic, with every section present and denying by default. The first
+ * matching rule of a section decides, so rules of service accounts come first, then rules for single tables, schemas, catalogs.
+ * @param maxBytes capacity of the target
+ * @throws RulesTooLarge as soon as the table rules exceed the capacity
  */
 export function compile(snapshot: Snapshot, maxBytes = Infinity): CompiledRules {
   const intent = intentSets(snapshot);
-  const write = new SiblingRules(intent);
-  const { rules: tables, largest } = tableRules(intent, write, maxBytes);
-  const unmarked = unmarkedDocument(snapshot, intent, write, tables);
+  const writer = new SiblingRuleWriter(intent);
+  const { rules: tables, parentWithMostRules: largestParent } = tableRules(intent, writer, maxBytes);
+  const unmarkedRules = unmarkedDocument(snapshot, intent, writer, tables);
   const findings = compilerFindings(snapshot, intent);
-  return { ...marked(snapshot.settings.ownAccount, unmarked), findings, largest };
+  return { ...withMarker(snapshot.settings.ownAccount, unmarkedRules), findings, parentWithMostRules: largestParent };
 }
 
 function unmarkedDocument(
   { settings }: Snapshot,
   intent: IntentSets,
-  write: SiblingRules,
+  writer: SiblingRuleWriter,
   tables: readonly TableRule[],
 ): RulesDocument {
-  const accounts = serviceAccountRules(settings);
+  const accountRules = serviceAccountRules(settings);
   const { activePeople, serviceAccounts, namesOf } = intent.principals;
-  // Service accounts have a rule of their own before.
-  const others = intent.reachesSomething.minus(serviceAccounts);
-  const people = namesOf(intent.reachesSomething.and(activePeople));
-  const impersonated = settings.impersonation ? people.filter(isReplacementSafe) : [];
+  // Service accounts are left out, because an earlier rule decides for them.
+  const users = intent.usersWithAccess.minus(serviceAccounts);
+  const peopleNames = namesOf(intent.usersWithAccess.and(activePeople));
+  const impersonatedNames = settings.impersonation ? peopleNames.filter(isReplacementSafe) : [];
   return {
-    // The engine opens `system` to all users after the last catalog rule, unless an earlier rule of ours matches.
-    catalogs: [...accounts.catalogs, ...catalogRules(intent, write), { allow: 'none' }],
-    schemas: [...accounts.schemas, ...schemaRules(intent, write)],
-    tables: [...accounts.tables, ...tables],
-    queries: queryRules(intent.reachesSomething, intent.engine, intent.principals),
+    // The engine appends a catalog rule that lets all users into `system`. The last rule here precedes that rule and denies all catalogs.
+    catalogs: [...accountRules.catalogs, ...catalogRules(intent, writer), { allow: 'none' }],
+    schemas: [...accountRules.schemas, ...schemaRules(intent, writer)],
+    tables: [...accountRules.tables, ...tables],
+    queries: queryRules(intent.usersWithAccess, intent.engine, intent.principals),
     impersonation: [
-      ...(impersonated.length > 0
-        ? [{ original_user: anyOf([settings.ownAccount]), new_user: anyOf(impersonated), allow: true }]
+      ...(impersonatedNames.length > 0
+        ? [
+            {
+              original_user: patternOfNames([settings.ownAccount]),
+              new_user: patternOfNames(impersonatedNames),
+              allow: true,
+            },
+          ]
         : []),
-      ...actingRules(intent.acting, intent.principals),
+      ...impersonationRules(intent.impersonation, intent.principals),
     ],
     // Built-in functions need no rule (seen on 483).
-    functions: routineRules('function', intent, write),
-    procedures: [...killingRules(intent.engine, intent.principals), ...routineRules('procedure', intent, write)],
+    functions: routineRules('function', intent, writer),
+    procedures: [...killProcedureRules(intent.engine, intent.principals), ...routineRules('procedure', intent, writer)],
     system_information: systemInformationRules(intent.engine, intent.principals),
     system_session_properties: [
-      { user: anyOf(settings.serviceAccounts), allow: true },
-      ...(settings.sessionProperties.length > 0 && !others.isEmpty()
-        ? [{ user: anyOf(namesOf(others)), property: anyOf(settings.sessionProperties), allow: true }]
+      { user: patternOfNames(settings.serviceAccounts), allow: true },
+      ...(settings.sessionProperties.length > 0 && !users.isEmpty()
+        ? [{ user: patternOfNames(namesOf(users)), property: patternOfNames(settings.sessionProperties), allow: true }]
         : []),
     ],
-    catalog_session_properties: accounts.catalog_session_properties,
+    catalog_session_properties: accountRules.catalog_session_properties,
   };
 }
 
-/** Catalog rules: users with access to something in a catalog may enter it, in the narrowest mode. Named catalogs come first. */
-function catalogRules(intent: IntentSets, write: SiblingRules): CatalogRule[] {
-  const { none, serviceAccounts } = intent.principals;
-  const nobody = { all: none, readOnly: none };
+/** Catalog rules. Users with any access in a catalog get the narrowest mode that is enough. Rules that name catalogs come first. */
+function catalogRules(intent: IntentSets, writer: SiblingRuleWriter): CatalogRule[] {
+  const { emptySet, serviceAccounts } = intent.principals;
+  const nobody = { all: emptySet, readOnly: emptySet };
   const siblings = [...intent.root.children()].map(({ name }) =>
-    // `system` gets explicit rules, independent of access elsewhere.
-    sibling(name, intent.catalogModes(name), name === SYSTEM ? nobody : intent.otherModes),
+    // Users to whom the last rule (for all catalogs) gives the same access need no rule, except in `system`.
+    sibling(name, intent.usersByModeIn(name), name === SYSTEM ? nobody : intent.defaultModes),
   );
-  const system = siblings.filter(({ name }) => name === SYSTEM);
-  const others = siblings.filter(({ name }) => name !== SYSTEM);
+  const systemSiblings = siblings.filter(({ name }) => name === SYSTEM);
+  const otherSiblings = siblings.filter(({ name }) => name !== SYSTEM);
   return [
-    ...write.of(others, 'catalog', {}),
-    ...write.of(system, 'catalog', {}),
-    ...write.of([sibling('', intent.otherModes, nobody)], 'everything', {}),
+    ...writer.rules(otherSiblings, 'catalog', {}),
+    ...writer.rules(systemSiblings, 'catalog', {}),
+    ...writer.rules([sibling('', intent.defaultModes, nobody)], 'everything', {}),
   ];
 
-  /** @param otherwise the modes that the next broader rule gives */
-  function sibling(name: string, modes: CatalogModes, otherwise: CatalogModes): Sibling<Pick<CatalogRule, 'allow'>> {
+  /** A catalog, with the users who need a rule for it. @param modes its users @param broaderModes the users of the rule for all catalogs */
+  function sibling(name: string, modes: UsersByMode, broaderModes: UsersByMode): Sibling<Pick<CatalogRule, 'allow'>> {
     const all = modes.all.minus(serviceAccounts);
     const readOnly = modes.readOnly.minus(serviceAccounts);
+    const newReaders = readOnly.minus(broaderModes.readOnly);
     const holders = all.or(readOnly);
-    const shut = intent.otherModes.all.or(intent.otherModes.readOnly).minus(holders);
-    const parts = [
-      { effect: { allow: 'all' }, rank: 2, must: all.minus(otherwise.all), may: all },
-      { effect: { allow: 'read-only' }, rank: 1, must: readOnly.minus(otherwise.readOnly), may: readOnly },
-      { effect: { allow: 'none' }, rank: 0, must: shut, may: shut },
+    const lockedOutUsers = intent.defaultModes.all.or(intent.defaultModes.readOnly).minus(holders);
+    const effectUsers = [
+      { effect: { allow: 'all' }, rank: 2, requiredUsers: all.minus(broaderModes.all), allowedUsers: all },
+      { effect: { allow: 'read-only' }, rank: 1, requiredUsers: newReaders, allowedUsers: readOnly },
+      denialUsers({ allow: 'none' } as const, lockedOutUsers),
     ] as const;
-    return { name, parts, holders };
+    return { name, effectUsers, holders };
   }
 }
 
 type ServiceAccountRules = Pick<RulesDocument, 'catalogs' | 'schemas' | 'tables' | 'catalog_session_properties'>;
 
-/** Rules of service accounts by the settings: in all three sections, because a missing rule would deny everything. */
+/** Rules for the service accounts, by the settings. Each section names these accounts, because the engine denies what no rule allows. */
 export function serviceAccountRules(settings: SnapshotSettings): ServiceAccountRules {
-  const user = anyOf(settings.serviceAccounts);
-  const open = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== SYSTEM;
-  const writable = settings.writableCatalogs.filter(open);
-  const readable = settings.readableCatalogs.filter((catalog) => open(catalog) && !writable.includes(catalog));
-  const rule = <T extends object>(catalogs: string[], gives: T) =>
-    catalogs.length > 0 ? [{ user, catalog: anyOf(catalogs), ...gives }] : [];
+  const user = patternOfNames(settings.serviceAccounts);
+  const isOpenCatalog = (catalog: string) => catalog !== settings.metadataCatalog && catalog !== SYSTEM;
+  const writableCatalogs = settings.writableCatalogs.filter(isOpenCatalog);
+  const openCatalogs = settings.readableCatalogs.filter(isOpenCatalog);
+  const readableCatalogs = openCatalogs.filter((catalog) => !writableCatalogs.includes(catalog));
+  const rulesFor = <T extends object>(catalogs: string[], effect: T) =>
+    catalogs.length > 0 ? [{ user, catalog: patternOfNames(catalogs), ...effect }] : [];
   return {
     catalogs: [
-      ...rule(writable, { allow: 'all' } as const),
-      ...rule(readable, { allow: 'read-only' } as const),
-      ...rule([SYSTEM], { allow: 'read-only' } as const),
+      ...rulesFor(writableCatalogs, { allow: 'all' } as const),
+      ...rulesFor(readableCatalogs, { allow: 'read-only' } as const),
+      ...rulesFor([SYSTEM], { allow: 'read-only' } as const),
     ],
     schemas: [
-      ...rule(writable, { owner: true }),
-      ...rule(readable, { owner: false }),
-      ...rule([SYSTEM], { owner: false }),
+      ...rulesFor(writableCatalogs, { owner: true }),
+      ...rulesFor(readableCatalogs, { owner: false }),
+      ...rulesFor([SYSTEM], { owner: false }),
     ],
     tables: [
-      ...rule(writable, { privileges: [...TABLE_PRIVILEGES] }),
-      ...rule(readable, {
+      ...rulesFor(writableCatalogs, { privileges: [...TABLE_PRIVILEGES] }),
+      ...rulesFor(readableCatalogs, {
         privileges: ['SELECT' as const],
         ...(settings.readersMaintain ? {} : { filter: EVERY_ROW }),
       }),
-      ...rule([SYSTEM], { schema: anyOf(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
+      ...rulesFor([SYSTEM], { schema: patternOfNames(FILTERED_SYSTEM_SCHEMAS), privileges: ['SELECT' as const] }),
     ],
-    catalog_session_properties: rule([...writable, ...readable], { allow: true }),
+    catalog_session_properties: rulesFor([...writableCatalogs, ...readableCatalogs], { allow: true }),
   };
 }

@@ -1,39 +1,39 @@
-import { firstNames, foldedName } from '../../kernel/name.js';
+import { foldedName, namesText } from '../../kernel/name.js';
 import { expressionWarnings } from '../document/expression-warnings.js';
 import type { Finding } from '../document/finding.js';
 import type { Subject } from '../model/principal.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { hasEffect, isClosed, isReplacementSafe, ROUTINE_PRIVILEGES, SYSTEM } from './engine-terms.js';
+import { hasEffect, isInMetadataCatalog, isReplacementSafe, ROUTINE_PRIVILEGES, SYSTEM } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
 import { depthOf, pathText } from './resource-tree.js';
 
-/** The compiler's findings about a snapshot. Only a name shared by two principals stops the publication. */
+/** The compiler's findings about a snapshot. Errors, such as two principals with the same name, stop the publication. */
 export function compilerFindings(snapshot: Snapshot, intent: IntentSets): Finding[] {
   return [
-    ...nameClashes(intent),
-    ...closedCatalogs(snapshot),
-    ...openRoutines(snapshot),
-    ...openQueries(snapshot),
-    ...openRuntime(snapshot),
-    ...wideFilters(snapshot),
-    ...remarkableExpressions(snapshot),
-    ...unwritableNames(snapshot, intent),
-    ...leftOutOfActing(intent),
-    ...conflictsOfMasks(snapshot, intent),
-    ...lostOwnership(intent),
+    ...nameClashFindings(intent),
+    ...closedCatalogFindings(snapshot),
+    ...routineGrantFindings(snapshot),
+    ...openQueryFindings(snapshot),
+    ...openRuntimeFindings(snapshot),
+    ...wideFilterFindings(snapshot),
+    ...expressionFindings(snapshot),
+    ...unwritableNameFindings(snapshot, intent),
+    ...impersonationFindings(intent),
+    ...maskConflictFindings(snapshot, intent),
+    ...lostOwnershipFindings(intent),
   ];
 }
 
-/** Two principals with one name, in any case of ASCII letters (docs/decisions/0007). */
-function nameClashes({ principals }: IntentSets): Finding[] {
-  const byName = new Map<string, Subject[]>();
+/** Errors about two principals with the same name, ignoring the case of ASCII letters (docs/decisions/0007). */
+function nameClashFindings({ principals }: IntentSets): Finding[] {
+  const subjectsByName = new Map<string, Subject[]>();
   for (const subject of principals.subjects) {
-    getOrInsert(byName, foldedName(subject.name), () => []).push(subject);
+    getOrInsert(subjectsByName, foldedName(subject.name), () => []).push(subject);
   }
-  return [...byName.values()]
-    .filter((named) => named.length > 1)
-    .map((named) => named.map(({ kind, name }) => `${kind} ${name}`).join(', '))
+  return [...subjectsByName.values()]
+    .filter((subjects) => subjects.length > 1)
+    .map((subjects) => subjects.map(({ kind, name }) => `${kind} ${name}`).join(', '))
     .map((names) => ({ code: 'name-clash', severity: 'error', message: `one name means two principals: ${names}` }));
 }
 
@@ -41,90 +41,90 @@ function warning(code: string, message: string): Finding {
   return { code, severity: 'warning', message };
 }
 
-function closedCatalogs({ settings, grants, policies }: Snapshot): Finding[] {
-  const served = [...settings.writableCatalogs, ...settings.readableCatalogs];
-  const set = served
-    .filter((catalog) => catalog === SYSTEM || isClosed({ catalog }, settings))
+function closedCatalogFindings({ settings, grants, policies }: Snapshot): Finding[] {
+  const serviceCatalogs = [...settings.writableCatalogs, ...settings.readableCatalogs];
+  const settingFindings = serviceCatalogs
+    .filter((catalog) => catalog === SYSTEM || isInMetadataCatalog({ catalog }, settings))
     .map((catalog): Finding => {
       const message = `the settings open catalog ${catalog} to the service accounts, in which nobody may be given anything`;
       return { code: 'closed-catalog', severity: 'error', message };
     });
-  const closedRows = [...grants, ...policies].filter(({ resource }) => isClosed(resource, settings));
-  const ignored = [...new Set(closedRows.map(({ resource }) => pathText(resource)))].sort().map((where) => {
-    const message = `grants and policies on ${where} have no effect: nobody may be given anything in that catalog`;
+  const closedEntries = [...grants, ...policies].filter(({ resource }) => isInMetadataCatalog(resource, settings));
+  const entryFindings = [...new Set(closedEntries.map(({ resource }) => pathText(resource)))].sort().map((nodeText) => {
+    const message = `grants and policies on ${nodeText} have no effect: nobody may be given anything in that catalog`;
     return warning('closed-catalog', message);
   });
-  return [...set, ...ignored];
+  return [...settingFindings, ...entryFindings];
 }
 
-/** Grants of routines: a pass-through routine is as wide as the connection; entering a catalog opens table procedures (seen on 483). */
-function openRoutines({ grants, settings, at }: Snapshot): Finding[] {
-  const running = grants
-    .filter((grant) => hasEffect(grant, at) && !isClosed(grant.resource, settings))
+/** Findings about grants of routines. Such a grant also gives access to the catalog. A pass-through routine has all rights of the connection (seen on 483). */
+function routineGrantFindings({ grants, settings, at }: Snapshot): Finding[] {
+  const routineGrants = grants
+    .filter((grant) => hasEffect(grant, at) && !isInMetadataCatalog(grant.resource, settings))
     .filter(({ privileges }) => privileges.some((privilege) => ROUTINE_PRIVILEGES.includes(privilege)))
     .sort((a, b) => a.id - b.id);
-  const wide = running.flatMap(({ id, principal, resource }): Finding[] => {
+  const wideFindings = routineGrants.flatMap(({ id, principal, resource }): Finding[] => {
     if (principal.type !== 'everyone' && resource.catalog !== undefined) return [];
-    const where = principal.type === 'everyone' ? 'to everyone' : 'on everything';
-    const message = `grant ${id} of functions or procedures is ${where}: a pass-through routine reads and writes whatever a catalog's connection may`;
+    const scopeText = principal.type === 'everyone' ? 'to everyone' : 'on everything';
+    const message = `grant ${id} of functions or procedures is ${scopeText}: a pass-through routine reads and writes whatever a catalog's connection may`;
     return [warning('routines-wide-open', message)];
   });
-  const byCatalog = new Map<string, number[]>();
-  for (const { id, resource } of running)
-    if (resource.catalog !== undefined) getOrInsert(byCatalog, resource.catalog, () => []).push(id);
-  const entered = [...byCatalog]
+  const idsByCatalog = new Map<string, number[]>();
+  for (const { id, resource } of routineGrants)
+    if (resource.catalog !== undefined) getOrInsert(idsByCatalog, resource.catalog, () => []).push(id);
+  const catalogFindings = [...idsByCatalog]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([catalog, ids]): Finding => {
-      const those = `grant${ids.length > 1 ? 's' : ''} ${listed(ids)}`;
-      const message = `${those} of functions or procedures let their holders into catalog ${catalog}, where the engine then takes ALTER TABLE … EXECUTE on any table`;
+      const grantsText = `grant${ids.length > 1 ? 's' : ''} ${listText(ids)}`;
+      const message = `${grantsText} of functions or procedures let their holders into catalog ${catalog}, where the engine then takes ALTER TABLE … EXECUTE on any table`;
       return { code: 'routines-open-catalog', severity: 'info', message };
     });
-  return [...wide, ...entered];
+  return [...wideFindings, ...catalogFindings];
 }
 
-/** Grants of viewing queries to everyone: plans show the literals of statements, and other people's filters and masks. */
-function openQueries({ grants, at }: Snapshot): Finding[] {
-  const open = grants.filter(
+/** Warnings about VIEW_QUERIES for everyone. This privilege shows the literals of statements, and the filters and masks in query plans. */
+function openQueryFindings({ grants, at }: Snapshot): Finding[] {
+  const everyoneGrants = grants.filter(
     (grant) =>
       grant.principal.type === 'everyone' &&
       grant.privileges.includes('VIEW_QUERIES') &&
       ['everyone', undefined].includes(grant.resource.queries?.type) &&
       hasEffect(grant, at),
   );
-  return open.map(({ id }) => {
-    const shown =
-      "the text of everybody's statements, with their literals, and other people's filters and masks in the plans";
-    return warning('queries-open-to-everyone', `grant ${id} of VIEW_QUERIES to everyone shows everybody ${shown}`);
+  return everyoneGrants.map(({ id }) => {
+    const message = `grant ${id} of VIEW_QUERIES to everyone shows everybody the text of everybody's statements, with their literals, and other people's filters and masks in the plans`;
+    return warning('queries-open-to-everyone', message);
   });
 }
 
-/** Grants of `system.runtime` to everyone: the engine filters only its table `queries` for each reader (seen on 483). */
-function openRuntime({ grants, at }: Snapshot): Finding[] {
-  const open = grants.filter(
+/** Warnings about grants of `system.runtime` to everyone: the engine filters only its table `queries` for each reader (seen on 483). */
+function openRuntimeFindings({ grants, at }: Snapshot): Finding[] {
+  const everyoneGrants = grants.filter(
     (grant) =>
       grant.principal.type === 'everyone' &&
       grant.resource.catalog === SYSTEM &&
       [undefined, 'runtime'].includes(grant.resource.schema) &&
       hasEffect(grant, at),
   );
-  return open.map(({ id, resource }) => {
+  return everyoneGrants.map(({ id, resource }) => {
     const message = `grant ${id} of SELECT on ${pathText(resource)} to everyone shows everybody the tasks and transactions of everybody, and the nodes`;
     return warning('runtime-open-to-everyone', message);
   });
 }
 
-/** Row filters on a catalog or on everything: the engine refuses to read a table that lacks a column of its row filter. */
-function wideFilters({ settings, policies }: Snapshot): Finding[] {
+/** Warnings about row filters on a catalog or on everything: a table without the columns of the filter cannot be read. */
+function wideFilterFindings({ settings, policies }: Snapshot): Finding[] {
   return policies
-    .filter(({ kind, resource }) => kind === 'row_filter' && depthOf(resource) < 2 && !isClosed(resource, settings))
+    .filter(({ kind, resource }) => kind === 'row_filter' && depthOf(resource) < 2)
+    .filter(({ resource }) => !isInMetadataCatalog(resource, settings))
     .map(({ id, resource }) => {
-      const where = resource.catalog === undefined ? 'everything' : `the catalog ${resource.catalog}`;
-      const message = `row filter ${id} is on ${where}: a table there without the filter's columns cannot be read; put it on the schemas or tables that have them`;
+      const scopeText = resource.catalog === undefined ? 'everything' : `the catalog ${resource.catalog}`;
+      const message = `row filter ${id} is on ${scopeText}: a table there without the filter's columns cannot be read; put it on the schemas or tables that have them`;
       return warning('wide-row-filter', message);
     });
 }
 
-function remarkableExpressions({ policies }: Snapshot): Finding[] {
+function expressionFindings({ policies }: Snapshot): Finding[] {
   return policies.flatMap((policy) =>
     expressionWarnings(policy).map((text) =>
       warning('remarkable-expression', `${policy.kind.replace('_', ' ')} ${policy.id}: ${text}`),
@@ -132,73 +132,78 @@ function remarkableExpressions({ policies }: Snapshot): Finding[] {
   );
 }
 
-function unwritableNames({ settings }: Snapshot, { principals, reachesSomething }: IntentSets): Finding[] {
+function unwritableNameFindings({ settings }: Snapshot, { principals, usersWithAccess }: IntentSets): Finding[] {
   if (!settings.impersonation) return [];
   return principals
-    .namesOf(reachesSomething.and(principals.activePeople))
+    .namesOf(usersWithAccess.and(principals.activePeople))
     .filter((name) => !isReplacementSafe(name))
-    .map((name) => warning('impersonation-name', `${name} cannot run queries through the service: ${UNWRITABLE}`));
+    .map((name) =>
+      warning('impersonation-name', `${name} cannot run queries through the service: ${UNWRITABLE_REASON}`),
+    );
 }
 
-const UNWRITABLE = "the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]";
+const UNWRITABLE_REASON = "the engine's impersonation rules cannot hold a name with $, \\, ^, [ or ]";
 
-/** Names that cannot be written in a rule of impersonation, and grants without any target that can be impersonated. */
-function leftOutOfActing({ acting: { unwritable, idle }, principals }: IntentSets): Finding[] {
+/** Warnings about names that impersonation rules cannot contain, and about grants without a target that can be impersonated. */
+function impersonationFindings({ impersonation, principals }: IntentSets): Finding[] {
+  const { unwritableTargets, idleGrantIds } = impersonation;
   return [
-    ...principals.namesOf(unwritable).map((name) => warning('acting-name', `nobody acts as ${name}: ${UNWRITABLE}`)),
-    ...idle.map((id) => {
+    ...principals
+      .namesOf(unwritableTargets)
+      .map((name) => warning('acting-name', `nobody acts as ${name}: ${UNWRITABLE_REASON}`)),
+    ...idleGrantIds.map((id) => {
       const message = `grant ${id} of IMPERSONATE has no effect: it names no active account and no known engine principal that could be acted as; one that holds IMPERSONATE is acted as by nobody`;
       return warning('acting-as-nobody', message);
     }),
   ];
 }
 
-/**
- * Ownership that a filter, a mask, a hidden column or a deny of another privilege takes: at the nodes where these restrictions
- * begin, and on the schema if they begin at one of its tables.
- */
-function lostOwnership({ lostOwnership: { nodes, positions }, principals }: IntentSets): Finding[] {
+/** A warning about granted ownership that has no effect, because a filter, a mask, a hidden column or a deny takes it away. */
+function lostOwnershipFindings({
+  lostOwnership: { nodes, userPositions: positions },
+  principals,
+}: IntentSets): Finding[] {
   if (nodes.size === 0) return [];
-  const places = [...nodes].map((node) => pathText(node) || 'everything');
+  const nodeTexts = [...nodes].map((node) => pathText(node) || 'everything');
   const names = new Set([...positions].flatMap((position) => principals.subjects[position]?.name ?? []));
   const message =
-    `ownership has no effect on ${listed(places)}: a filter, a mask, a hidden column or a deny applies there or below for ` +
-    `${listed([...names])}, who would lead around it as owners`;
+    `ownership has no effect on ${listText(nodeTexts)}: a filter, a mask, a hidden column or a deny applies there or below for ` +
+    `${listText([...names])}, who would lead around it as owners`;
   return [warning('ownership-restricted', message)];
 }
 
-function listed(names: readonly (string | number)[]): string {
-  return firstNames(names, 3);
+function listText(names: readonly (string | number)[]): string {
+  return namesText(names, 3);
 }
 
-/** Conflicts of masks. Only nodes with two masks of one column are looked at, because a conflict begins nowhere else. */
-function conflictsOfMasks({ policies }: Snapshot, intent: IntentSets): Finding[] {
-  const claimed = new Set<string>();
-  const suspects = new Set<string>();
+/** Warnings about conflicts of masks. Skips catalogs in which no node has two masks for one column: they have no conflicts. */
+function maskConflictFindings({ policies }: Snapshot, intent: IntentSets): Finding[] {
+  const maskedColumns = new Set<string>();
+  const suspectCatalogs = new Set<string>();
   for (const { kind, resource } of policies) {
     if (kind !== 'column_mask') continue;
     const key = JSON.stringify([resource.catalog, resource.schema, resource.table, resource.column]);
-    if (claimed.has(key)) suspects.add(resource.catalog ?? '');
-    claimed.add(key);
+    if (maskedColumns.has(key)) suspectCatalogs.add(resource.catalog ?? '');
+    maskedColumns.add(key);
   }
-  if (suspects.has('')) return maskConflicts(intent.root, intent);
-  const catalogs = [...intent.root.children()].filter(({ name }) => suspects.has(name));
-  return catalogs.flatMap((catalog) => maskConflicts(catalog, intent));
+  if (suspectCatalogs.has('')) return conflictFindingsBelow(intent.root, intent);
+  const catalogs = [...intent.root.children()].filter(({ name }) => suspectCatalogs.has(name));
+  return catalogs.flatMap((catalog) => conflictFindingsBelow(catalog, intent));
 }
 
-/** A conflict is reported once, at the node where it begins, for users with access there. */
-function maskConflicts({ resource, access, children }: NamedNode, intent: IntentSets): Finding[] {
-  const claimed = new Map<string, string[]>();
-  for (const { position, from, to } of access.changes) {
+/** Warnings about contradictory masks at a node and below. A child that inherits a contradiction gets no warning of its own. */
+function conflictFindingsBelow({ resource, access, children }: NamedNode, intent: IntentSets): Finding[] {
+  const namesByColumn = new Map<string, string[]>();
+  for (const { position, parentState, nodeState } of access.changes) {
     const name = intent.principals.subjects[position]?.name ?? '';
-    for (const column of to.conflicts) {
-      if (from.conflicts.includes(column)) continue;
-      getOrInsert(claimed, column, () => []).push(name);
+    for (const column of nodeState.conflictColumns) {
+      if (parentState.conflictColumns.includes(column)) continue;
+      getOrInsert(namesByColumn, column, () => []).push(name);
     }
   }
-  const here = [...claimed].map(([column, names]) => {
-    const message = `two masks at the same distance claim column ${column} of ${pathText(resource)} for ${listed(names)}: it is hidden from them`;
+  const ownFindings = [...namesByColumn].map(([column, names]) => {
+    const message = `two masks at the same distance claim column ${column} of ${pathText(resource)} for ${listText(names)}: it is hidden from them`;
     return warning('mask-conflict', message);
   });
-  return [...here, ...[...children()].flatMap((child) => maskConflicts(child, intent))];
+  return [...ownFindings, ...[...children()].flatMap((child) => conflictFindingsBelow(child, intent))];
 }

@@ -1,273 +1,272 @@
 import { bitCount, Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
 
-/** The users of one row who must be covered, and those who may be covered. */
-export interface Cell {
-  must: Bitset;
-  /** A superset of `must`, computed on demand. */
-  may: () => Bitset;
+/** For one object, such as a table: the users whom rules must match, and the users whom rules may match without changing their access. */
+export interface RowUsers {
+  requiredUsers: Bitset;
+  allowedUsers: () => Bitset;
 }
 
-export interface Covered {
+export interface CoverRectangle {
   people: Bitset;
   rows: readonly number[];
 }
 
 /**
- * Rectangles that cover all cells that must be covered, and only cells that may be. Begins with a rectangle for each row, or for each
- * class of people, and factors out the common part of two as long as that saves bytes: greedy, because the optimum is NP-hard.
+ * Rectangles (a set of people × a set of rows) that together contain each row's `requiredUsers`, and nobody outside of its `allowedUsers`.
+ * The search merges rectangles as long as this saves bytes. It is greedy, because the optimum is NP-hard.
  */
-export function cover(cells: readonly Cell[], cost: Costs): Covered[] {
-  const all = cells.reduce((some, { must }) => some.or(must), Bitset.none(cells[0]?.must.size ?? 0));
-  if (cells.every(({ must }) => must.contains(all))) return [{ people: all, rows: [...cells.keys()] }];
-  const classes = classesOf(cells, all);
-  const size = cells[0]?.must.size ?? 0;
+export function cover(usersByRow: readonly RowUsers[], cost: Costs): CoverRectangle[] {
+  const userCount = usersByRow[0]?.requiredUsers.size ?? 0;
+  const requiredSets = usersByRow.map(({ requiredUsers }) => requiredUsers);
+  const allPeople = requiredSets.reduce((all, set) => all.or(set), Bitset.of(userCount, []));
+  if (requiredSets.every((set) => set.contains(allPeople)))
+    return [{ people: allPeople, rows: [...usersByRow.keys()] }];
+  const classes = classesOf(usersByRow, allPeople);
   const weights = new Weights(classes.map(({ people }) => people.length * cost.person));
-  const begun = rowByRow(cells, classes);
-  // With fewer classes than rows, a cover that begins with classes can be shorter.
-  const ways = classes.length < begun.length ? [begun, classByClass(classes)] : [begun];
-  const covers = ways.map((drafts) => inParts(drafts).flatMap((some) => shareWhatPays(some, weights, cost)));
-  const bytes = (drafts: readonly Draft[]) =>
-    drafts.reduce((sum, draft) => sum + cost.rule + cost.sibling * draft.rows.count() + weights.of(draft.classes), 0);
-  const shortest = covers.reduce((a, b) => (bytes(b) < bytes(a) ? b : a));
-  return shortest.map(({ classes: some, rows }) => {
-    const people = some.members().flatMap((each) => classes[each]?.people ?? []);
-    return { people: Bitset.of(size, people), rows: rows.members() };
+  const rowDrafts = draftsOfRows(usersByRow, classes);
+  // The search starts from `rowDrafts`. If there are fewer classes (people whom rules treat alike), a second search starts from a rule for each class.
+  const startingDrafts = classes.length < rowDrafts.length ? [rowDrafts, draftsOfClasses(classes)] : [rowDrafts];
+  const candidateCovers = startingDrafts.map((drafts) =>
+    dividedDrafts(drafts).flatMap((dividedPart) => factorOut(dividedPart, weights, cost)),
+  );
+  const bytesOf = (drafts: readonly Draft[]) =>
+    drafts.reduce(
+      (sum, draft) => sum + cost.rule + cost.sibling * draft.rows.count() + weights.weightOf(draft.classes),
+      0,
+    );
+  const shortestCover = candidateCovers.reduce((a, b) => (bytesOf(b) < bytesOf(a) ? b : a));
+  return shortestCover.map(({ classes: classSet, rows }) => {
+    const people = classSet.members().flatMap((each) => classes[each]?.people ?? []);
+    return { people: Bitset.of(userCount, people), rows: rows.members() };
   });
 }
 
-/** Most drafts in one part. The work is cubic in their number, so more of them are sorted and divided into parts. */
-const MOST_AT_ONCE = 512;
+/** The most drafts of rules that are combined with each other. The work is cubic in the number of drafts, so a longer list is divided. */
+const MAX_DRAFTS_TOGETHER = 512;
 
-function inParts(drafts: readonly Draft[]): Draft[][] {
-  if (drafts.length <= MOST_AT_ONCE) return [[...drafts]];
-  const sorted = drafts.map((draft) => ({ draft, key: draft.classes.key() })).sort((a, b) => (a.key < b.key ? -1 : 1));
-  const parts = Array.from({ length: Math.ceil(drafts.length / MOST_AT_ONCE) }, (_, i) => i * MOST_AT_ONCE);
-  return parts.map((from) => sorted.slice(from, from + MOST_AT_ONCE).map(({ draft }) => draft));
+function dividedDrafts(drafts: readonly Draft[]): Draft[][] {
+  if (drafts.length <= MAX_DRAFTS_TOGETHER) return [[...drafts]];
+  const keyedDrafts = drafts.map((draft) => ({ draft, key: draft.classes.key() }));
+  const sortedDrafts = keyedDrafts.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ draft }) => draft);
+  return Array.from({ length: Math.ceil(drafts.length / MAX_DRAFTS_TOGETHER) }, (_, i) =>
+    sortedDrafts.slice(i * MAX_DRAFTS_TOGETHER, (i + 1) * MAX_DRAFTS_TOGETHER),
+  );
 }
 
-/** A class: people who must and may be in the same rows. */
-interface PeopleAlike {
+/** People whom rules treat alike. `requiredRows`: objects whose rules must match these people. `allowedRows`: objects whose rules may. */
+interface PeopleClass {
   people: number[];
-  must: Bitset;
-  /** A superset of `must`. */
-  may: Bitset;
+  requiredRows: Bitset;
+  allowedRows: Bitset;
 }
 
-/** The classes of people who must be covered, the largest first: see `Weights`. */
-function classesOf(cells: readonly Cell[], all: Bitset): PeopleAlike[] {
-  // People who need not be covered anywhere are left out.
-  const may = transposed(cells.map((cell) => cell.may().and(all)));
-  const classes = new Map<string, PeopleAlike>();
-  for (const [person, rows] of transposed(cells.map(({ must }) => must))) {
-    const allowed = Bitset.of(cells.length, may.get(person) ?? []);
-    const alike = { people: [], must: Bitset.of(cells.length, rows), may: allowed };
-    getOrInsert(classes, alike.must.key() + alike.may.key(), () => alike).people.push(person);
+/** Classes of people with equal `requiredRows` and `allowedRows`. Sorted by size, which makes `Weights` faster. */
+function classesOf(usersByRow: readonly RowUsers[], allPeople: Bitset): PeopleClass[] {
+  const allowedRowsByPerson = setIndexesByMember(usersByRow.map((rowUsers) => rowUsers.allowedUsers().and(allPeople)));
+  const classes = new Map<string, PeopleClass>();
+  for (const [person, rows] of setIndexesByMember(usersByRow.map(({ requiredUsers }) => requiredUsers))) {
+    const allowedRows = Bitset.of(usersByRow.length, allowedRowsByPerson.get(person) ?? []);
+    const peopleClass = { people: [], requiredRows: Bitset.of(usersByRow.length, rows), allowedRows };
+    const key = peopleClass.requiredRows.key() + peopleClass.allowedRows.key();
+    getOrInsert(classes, key, () => peopleClass).people.push(person);
   }
   return [...classes.values()].sort((a, b) => b.people.length - a.people.length);
 }
 
-/** For each member, the indexes of the sets that it is in. */
-function transposed(sets: readonly Bitset[]): Map<number, number[]> {
-  const columns = new Map<number, number[]>();
+/** For each member of any set: the indexes of the sets that contain the member. */
+function setIndexesByMember(sets: readonly Bitset[]): Map<number, number[]> {
+  const indexesByMember = new Map<number, number[]>();
   sets.forEach((set, index) => {
     set.forEach((member) => {
-      getOrInsert(columns, member, () => []).push(index);
+      getOrInsert(indexesByMember, member, () => []).push(index);
     });
   });
-  return columns;
+  return indexesByMember;
 }
 
-/** One draft for each row, or for several rows with the same people. */
-function rowByRow(cells: readonly Cell[], classes: readonly PeopleAlike[]): Draft[] {
-  const must = transposed(classes.map((some) => some.must));
-  const may = transposed(classes.map((some) => some.may));
-  const setOf = (some: readonly number[] | undefined): Bitset => Bitset.of(classes.length, some ?? []);
-  const alike = new Map<string, { classes: Bitset; may: Bitset; rows: number[] }>();
-  cells.forEach((_, row) => {
-    const draft = { classes: setOf(must.get(row)), may: setOf(may.get(row)), rows: [] };
-    getOrInsert(alike, draft.classes.key() + draft.may.key(), () => draft).rows.push(row);
+/** Makes one draft (possible rule) for all rows (objects such as tables) with the same classes of people. */
+function draftsOfRows(usersByRow: readonly RowUsers[], classes: readonly PeopleClass[]): Draft[] {
+  const requiredByRow = setIndexesByMember(classes.map((each) => each.requiredRows));
+  const allowedByRow = setIndexesByMember(classes.map((each) => each.allowedRows));
+  const setOf = (classIndexes: readonly number[] | undefined): Bitset => Bitset.of(classes.length, classIndexes ?? []);
+  const draftsByPeople = new Map<string, { classes: Bitset; allowedClasses: Bitset; rows: number[] }>();
+  usersByRow.forEach((_, row) => {
+    const draft = { classes: setOf(requiredByRow.get(row)), allowedClasses: setOf(allowedByRow.get(row)), rows: [] };
+    getOrInsert(draftsByPeople, draft.classes.key() + draft.allowedClasses.key(), () => draft).rows.push(row);
   });
-  return [...alike.values()].map((draft) => ({ ...draft, rows: Bitset.of(cells.length, draft.rows) }));
+  return [...draftsByPeople.values()].map((draft) => ({ ...draft, rows: Bitset.of(usersByRow.length, draft.rows) }));
 }
 
-/** One draft for each class. */
-function classByClass(classes: readonly PeopleAlike[]): Draft[] {
-  return classes.map(({ must: rows }, i) => {
-    const may = Bitset.where(classes.length, (other) => classes[other]?.may.contains(rows) === true);
-    return { classes: Bitset.of(classes.length, [i]), rows, may };
+function draftsOfClasses(classes: readonly PeopleClass[]): Draft[] {
+  return classes.map(({ requiredRows: rows }, i) => {
+    const mayMatchRows = (otherClass: number): boolean => classes[otherClass]?.allowedRows.contains(rows) === true;
+    const allowedClasses = Bitset.fromPredicate(classes.length, mayMatchRows);
+    return { classes: Bitset.of(classes.length, [i]), rows, allowedClasses };
   });
 }
 
-/** Bytes of a rule without people and siblings, of one more person, and of one more sibling. */
+/** Bytes in the text of a rule: without names (`rule`), for each person, and for each table or other object (`sibling`). */
 export interface Costs {
   rule: number;
   person: number;
   sibling: number;
 }
 
-/** A candidate rectangle of classes of people × rows. */
+/** A possible rule. It matches rows (objects) and classes (sets of people whom the rules treat alike). */
 export interface Draft {
   classes: Bitset;
   rows: Bitset;
-  /** The classes that may be in all of its rows. */
-  may: Bitset;
+  /** `classes`, and other classes that the rule may match, because it would not change their access. */
+  allowedClasses: Bitset;
 }
 
-/** A draft with the best partner found so far. */
-interface Entry {
+/** A possible rule (`draft`). A common rule with `partner` saves the most bytes; null: no common rule saves any. */
+interface DraftEntry {
   draft: Draft;
-  weight: number;
-  rows: number;
+  nameBytes: number;
+  rowCount: number;
   isLive: boolean;
-  partner: Entry | null;
-  /** Bytes saved with the partner; an upper bound if the partner has been used up. */
+  partner: DraftEntry | null;
+  /** Bytes saved by a common rule for the people in both `draft` and `partner`. Only an upper limit if `partner.isLive` is false. */
   gain: number;
 }
 
-/** Budget in words of sets and entries. Never in time, because equal snapshots must give equal bytes. */
-const STEPS_PER_DRAFT = 20_000;
+/** The work steps of a search for each initial draft (possible rule). A time limit could give different rules for equal snapshots. */
+const COST_PER_DRAFT = 20_000;
 
-/** Factors out the common parts of pairs of drafts, the pair that saves most first, while that saves bytes and the budget lasts. */
-export function shareWhatPays(
-  begun: readonly Draft[],
+export function factorOut(
+  initialDrafts: readonly Draft[],
   weights: Weights,
   cost: Costs,
-  stepsPerDraft = STEPS_PER_DRAFT,
+  stepsPerDraft = COST_PER_DRAFT,
 ): Draft[] {
-  const sharing = new Sharing(weights, cost, begun.length * stepsPerDraft);
-  for (const draft of begun) sharing.add(draft);
-  for (let pair = sharing.bestPair(); pair; pair = sharing.bestPair()) sharing.share(...pair);
-  return sharing.drafts();
+  const factoring = new DraftFactoring(weights, cost, initialDrafts.length * stepsPerDraft);
+  for (const draft of initialDrafts) factoring.add(draft);
+  for (let pair = factoring.bestPair(); pair; pair = factoring.bestPair()) factoring.factorOutCommon(...pair);
+  return factoring.drafts();
 }
 
-class Sharing {
-  /** In order of creation; used-up ones are removed from time to time. */
-  private entries: Entry[] = [];
-  private live = 0;
+class DraftFactoring {
+  private draftEntries: DraftEntry[] = [];
+  private liveDraftCount = 0;
 
   constructor(
     private readonly weights: Weights,
     private readonly cost: Costs,
-    private stepsLeft: number,
+    private workStepsLeft: number,
   ) {}
 
   add(draft: Draft): void {
-    const weight = this.weights.of(draft.classes);
-    const entry = { draft, weight, rows: draft.rows.count(), isLive: true, partner: null, gain: 0 };
+    const nameBytes = this.weights.weightOf(draft.classes);
+    const entry = { draft, nameBytes, rowCount: draft.rows.count(), isLive: true, partner: null, gain: 0 };
     this.findPartner(entry);
-    this.entries.push(entry);
-    this.live++;
+    this.draftEntries.push(entry);
+    this.liveDraftCount++;
   }
 
   drafts(): Draft[] {
-    return this.entries.flatMap(({ isLive, draft }) => (isLive ? [draft] : []));
+    return this.draftEntries.flatMap(({ isLive, draft }) => (isLive ? [draft] : []));
   }
 
-  /** The pair that saves most; null: no pair saves anything, or the budget is spent. */
-  bestPair(): [Entry, Entry] | null {
-    while (this.stepsLeft > 0) {
-      let best: Entry | null = null;
-      for (const entry of this.entries) if (entry.isLive && entry.gain > (best?.gain ?? 0)) best = entry;
-      this.stepsLeft -= this.entries.length;
-      if (!best?.partner) return null;
-      if (best.partner.isLive) return [best, best.partner];
-      this.findPartner(best);
+  /** The two drafts (possible rules) whose common part saves most bytes. Null: no two drafts save bytes, or the work limit is reached. */
+  bestPair(): [DraftEntry, DraftEntry] | null {
+    while (this.workStepsLeft > 0) {
+      let bestEntry: DraftEntry | null = null;
+      for (const entry of this.draftEntries) if (entry.isLive && entry.gain > (bestEntry?.gain ?? 0)) bestEntry = entry;
+      this.workStepsLeft -= this.draftEntries.length;
+      if (!bestEntry?.partner) return null;
+      if (bestEntry.partner.isLive) return [bestEntry, bestEntry.partner];
+      this.findPartner(bestEntry);
     }
     return null;
   }
 
-  share(a: Entry, b: Entry): void {
-    const shared = common(a.draft, b.draft);
+  factorOutCommon(a: DraftEntry, b: DraftEntry): void {
+    const commonPart = commonDraft(a.draft, b.draft);
     for (const entry of [a, b]) entry.isLive = false;
-    this.live -= 2;
-    if (this.entries.length > 2 * this.live) this.entries = this.entries.filter(({ isLive }) => isLive);
-    const left = [a, b].map(({ draft }) => ({ ...draft, classes: draft.classes.minus(shared.classes) }));
-    for (const draft of [shared, ...left]) if (!draft.classes.isEmpty()) this.add(draft);
+    this.liveDraftCount -= 2;
+    if (this.draftEntries.length > 2 * this.liveDraftCount)
+      this.draftEntries = this.draftEntries.filter(({ isLive }) => isLive);
+    const remainders = [a, b].map(({ draft }) => ({ ...draft, classes: draft.classes.minus(commonPart.classes) }));
+    for (const draft of [commonPart, ...remainders]) if (!draft.classes.isEmpty()) this.add(draft);
   }
 
-  private findPartner(entry: Entry): void {
+  private findPartner(entry: DraftEntry): void {
     entry.partner = null;
     entry.gain = 0;
-    for (const other of this.entries) {
+    for (const other of this.draftEntries) {
       if (!other.isLive || other === entry) continue;
-      // An upper bound of the gain: that of two drafts with the same rows of which nothing is left.
-      const gainAtMost = Math.min(entry.weight, other.weight) + this.costOf(Math.min(entry.rows, other.rows));
-      if (gainAtMost <= entry.gain) continue;
+      // An upper bound of the gain that is cheap to compute: at best, the smaller of the two drafts (possible rules) becomes unnecessary.
+      const maxGain =
+        Math.min(entry.nameBytes, other.nameBytes) + this.ruleBytes(Math.min(entry.rowCount, other.rowCount));
+      if (maxGain <= entry.gain) continue;
       const gain = this.gain(entry, other);
       if (gain <= entry.gain) continue;
       entry.partner = other;
       entry.gain = gain;
     }
-    this.stepsLeft -= this.entries.length;
+    this.workStepsLeft -= this.draftEntries.length;
   }
 
-  /** Bytes saved by a draft of the common part: its users are named only once, and a draft without other users needs no rule. */
-  private gain(a: Entry, b: Entry): number {
-    const weight = this.weights.ofBoth(a.draft.classes, b.draft.classes);
-    this.stepsLeft -= this.weights.words;
-    const saved = this.savedOf(a, b, weight) + this.savedOf(b, a, weight);
-    if (weight === 0 && saved === 0) return 0;
-    return weight + saved - this.costOf(a.draft.rows.countWith(b.draft.rows));
+  /** The bytes that a common rule for the people in both drafts (candidate rules) would save. */
+  private gain(a: DraftEntry, b: DraftEntry): number {
+    const nameBytes = this.weights.weightOfIntersection(a.draft.classes, b.draft.classes);
+    this.workStepsLeft -= this.weights.wordCount;
+    const savedRuleBytes = this.savedBytes(a, b, nameBytes) + this.savedBytes(b, a, nameBytes);
+    if (nameBytes === 0 && savedRuleBytes === 0) return 0;
+    return nameBytes + savedRuleBytes - this.ruleBytes(a.draft.rows.unionCount(b.draft.rows));
   }
 
-  /** Bytes of the rule of a draft if nothing is left of it, else 0. */
-  private savedOf(one: Entry, other: Entry, weightOfBoth: number): number {
-    const isNeedless = weightOfBoth === one.weight || other.draft.may.contains(one.draft.classes);
-    return isNeedless ? this.costOf(one.rows) : 0;
+  private savedBytes(one: DraftEntry, other: DraftEntry, intersectionWeight: number): number {
+    const isReplaced = intersectionWeight === one.nameBytes || other.draft.allowedClasses.contains(one.draft.classes);
+    return isReplaced ? this.ruleBytes(one.rowCount) : 0;
   }
 
-  private costOf(rows: number): number {
+  private ruleBytes(rows: number): number {
     return this.cost.rule + this.cost.sibling * rows;
   }
 }
 
-/** The draft of all rows of both, with the classes of either that may be in all these rows. */
-function common(a: Draft, b: Draft): Draft {
-  const may = a.may.and(b.may);
-  return {
-    classes: a.classes.or(b.classes).and(may),
-    rows: a.rows.or(b.rows),
-    may,
-  };
+function commonDraft(a: Draft, b: Draft): Draft {
+  const allowedClasses = a.allowedClasses.and(b.allowedClasses);
+  return { classes: a.classes.or(b.classes).and(allowedClasses), rows: a.rows.or(b.rows), allowedClasses };
 }
 
-/** Sums up the bytes of sets of classes. Classes are sorted by size, so in most words of a set all members have the same weight. */
+/** Sums up the weights (bytes of names) of the members of a bit set. A word of 32 bits with equal weights takes one step, so callers should sort `weights`. */
 export class Weights {
-  /** The weight of each member of a word; null where they differ. */
-  private readonly each: readonly (number | null)[];
+  private readonly uniformWeights: readonly (number | null)[];
 
   constructor(private readonly weights: readonly number[]) {
-    this.each = Array.from({ length: this.words }, (_, word) => {
-      const some = new Set(weights.slice(word * 32, word * 32 + 32));
-      return some.size > 1 ? null : ([...some][0] ?? 0);
+    this.uniformWeights = Array.from({ length: this.wordCount }, (_, wordIndex) => {
+      const distinctWeights = new Set(weights.slice(wordIndex * 32, wordIndex * 32 + 32));
+      return distinctWeights.size > 1 ? null : ([...distinctWeights][0] ?? 0);
     });
   }
 
-  get words(): number {
+  get wordCount(): number {
     return (this.weights.length + 31) >>> 5;
   }
 
-  of(set: Bitset): number {
-    return this.ofBoth(set, set);
+  weightOf(set: Bitset): number {
+    return this.weightOfIntersection(set, set);
   }
 
-  /** Weight of the intersection. */
-  ofBoth(a: Bitset, b: Bitset): number {
+  weightOfIntersection(a: Bitset, b: Bitset): number {
     let sum = 0;
-    for (let index = 0; index < this.each.length; index++) {
+    for (let index = 0; index < this.uniformWeights.length; index++) {
       const word = a.wordAt(index) & b.wordAt(index);
-      if (word !== 0) sum += this.ofWord(index, word);
+      if (word !== 0) sum += this.weightOfWord(index, word);
     }
     return sum;
   }
 
-  private ofWord(index: number, word: number): number {
-    const each = this.each[index] ?? null;
-    if (each !== null) return each * bitCount(word);
+  private weightOfWord(index: number, word: number): number {
+    const uniformWeight = this.uniformWeights[index] ?? null;
+    if (uniformWeight !== null) return uniformWeight * bitCount(word);
     let sum = 0;
-    for (let rest = word; rest !== 0; rest &= rest - 1)
-      sum += this.weights[(index << 5) + 31 - Math.clz32(rest & -rest)] ?? 0;
+    for (let bits = word; bits !== 0; bits &= bits - 1)
+      sum += this.weights[(index << 5) + 31 - Math.clz32(bits & -bits)] ?? 0;
     return sum;
   }
 }

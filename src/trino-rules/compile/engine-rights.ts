@@ -4,47 +4,47 @@ import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { Bitset } from './bitset.js';
 import { hasEffect, isKillQuery, SYSTEM } from './engine-terms.js';
-import { anyOf } from './name-pattern.js';
+import { patternOfNames } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
 import { getOrInsert } from './get-or-insert.js';
 
-/** Users with each right over the engine itself; service accounts have none. */
+/** Users with rights over the engine itself. Service accounts are never among these users. */
 export interface EngineRights {
-  /** Users who may execute queries without access to anything. */
-  execute: Bitset;
-  view: Bitset;
-  kill: Bitset;
-  ofSome: QueriesOfSome[];
-  /** `CALL system.runtime.kill_query`: comes with the right to kill, or by its own grant, unless denied. */
-  callKill: Bitset;
-  read: Bitset;
-  write: Bitset;
+  /** Users who may execute queries by a grant of EXECUTE_QUERIES. Users with any other access need no such grant. */
+  executors: Bitset;
+  viewers: Bitset;
+  killers: Bitset;
+  rightsByOwner: QueryRightsByOwner[];
+  /** Users who may `CALL system.runtime.kill_query`, by KILL_QUERIES or by a grant of the procedure. */
+  killQueryCallers: Bitset;
+  informationReaders: Bitset;
+  informationWriters: Bitset;
 }
 
-/** Grants on the engine, less denies there. */
+/** The rights over the engine that grants give and denies do not take away. */
 export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): EngineRights {
   const { grants, policies, at } = snapshot;
-  const denied = (privilege: Privilege, isThere = isOnEngine): Bitset =>
+  const deniedUsers = (privilege: Privilege, isRelevantNode = isOnEngine): Bitset =>
     policies
-      .filter((each) => each.kind === 'deny' && isThere(each.resource) && each.privileges.includes(privilege))
-      .reduce((all, policy) => all.or(principals.resolvePolicy(policy)), principals.none);
-  const holders = (privilege: Privilege, isThere = isOnEngine, others = principals.none): Bitset =>
+      .filter((each) => each.kind === 'deny' && isRelevantNode(each.resource) && each.privileges.includes(privilege))
+      .reduce((all, policy) => all.or(principals.resolvePolicy(policy)), principals.emptySet);
+  const holders = (privilege: Privilege, isRelevantNode = isOnEngine, initialHolders = principals.emptySet): Bitset =>
     grants
-      .filter((grant) => isThere(grant.resource) && grant.privileges.includes(privilege) && hasEffect(grant, at))
-      .reduce((all, { principal }) => all.or(principals.resolvePrincipal(principal)), others)
-      .minus(denied(privilege, isThere));
-  const view = holders('VIEW_QUERIES');
-  const kill = holders('KILL_QUERIES');
-  const closed = { view: denied('VIEW_QUERIES'), kill: denied('KILL_QUERIES') };
-  const ofSome = queriesOfSome(snapshot, principals, { view, kill }, closed);
-  const killing = ofSome
+      .filter((grant) => isRelevantNode(grant.resource) && grant.privileges.includes(privilege) && hasEffect(grant, at))
+      .reduce((all, { principal }) => all.or(principals.resolvePrincipal(principal)), initialHolders)
+      .minus(deniedUsers(privilege, isRelevantNode));
+  const viewers = holders('VIEW_QUERIES');
+  const killers = holders('KILL_QUERIES');
+  const deniedOnEngine = { view: deniedUsers('VIEW_QUERIES'), kill: deniedUsers('KILL_QUERIES') };
+  const rightsByOwner = queryRightsByOwner(snapshot, principals, { view: viewers, kill: killers }, deniedOnEngine);
+  const ownerKillers = rightsByOwner
     .filter(({ allow }) => allow.includes('kill'))
-    .reduce((all, { holders }) => all.or(holders), kill);
+    .reduce((all, { holders }) => all.or(holders), killers);
   return {
-    ...{ execute: holders('EXECUTE_QUERIES'), view, kill, ofSome },
-    callKill: holders('CALL_PROCEDURE', isKillQuery, killing),
-    read: holders('READ_SYSTEM_INFORMATION'),
-    write: holders('WRITE_SYSTEM_INFORMATION'),
+    ...{ executors: holders('EXECUTE_QUERIES'), viewers, killers, rightsByOwner },
+    killQueryCallers: holders('CALL_PROCEDURE', isKillQuery, ownerKillers),
+    informationReaders: holders('READ_SYSTEM_INFORMATION'),
+    informationWriters: holders('WRITE_SYSTEM_INFORMATION'),
   };
 }
 
@@ -52,139 +52,140 @@ function isOnEngine({ engine }: Node): boolean {
   return engine === true;
 }
 
-/** Rules about queries. One rule has all rights of a user, because the first match decides. */
+/** Rules about queries. Each user has all rights in one rule, because only the first matching rule decides. */
 export function queryRules(
-  executing: Bitset,
-  { view, kill, ofSome }: EngineRights,
+  executors: Bitset,
+  { viewers, killers, rightsByOwner }: EngineRights,
   principals: PrincipalIndex,
 ): QueryRule[] {
-  const ofAll = rulesOf<QueryRight>({ execute: executing, view, kill }, principals);
-  return [...rulesOfSome(ofSome, principals), ...ofAll];
+  const generalRules = rulesOf<QueryRight>({ execute: executors, view: viewers, kill: killers }, principals);
+  return [...rulesByOwner(rightsByOwner, principals), ...generalRules];
 }
 
 export function systemInformationRules(
-  { read, write }: EngineRights,
+  { informationReaders, informationWriters }: EngineRights,
   principals: PrincipalIndex,
 ): SystemInformationRule[] {
-  return rulesOf({ read, write }, principals);
+  return rulesOf({ read: informationReaders, write: informationWriters }, principals);
 }
 
-/** `CALL system.runtime.kill_query` needs the procedure besides the right (seen on 483). */
-export function killingRules({ callKill }: EngineRights, { namesOf }: PrincipalIndex): ProcedureRule[] {
-  if (callKill.isEmpty()) return [];
-  const where = { catalog: SYSTEM, schema: 'runtime', procedure: 'kill_query' };
-  return [{ user: anyOf(namesOf(callKill)), ...where, privileges: ['EXECUTE'] }];
+/** Rules for `CALL system.runtime.kill_query`. The engine requires the right to call it and the right to kill the query (seen on 483). */
+export function killProcedureRules({ killQueryCallers }: EngineRights, { namesOf }: PrincipalIndex): ProcedureRule[] {
+  if (killQueryCallers.isEmpty()) return [];
+  const procedurePatterns = { catalog: SYSTEM, schema: 'runtime', procedure: 'kill_query' };
+  return [{ user: patternOfNames(namesOf(killQueryCallers)), ...procedurePatterns, privileges: ['EXECUTE'] }];
 }
 
-/** One rule for all users with the same rights. */
+/** Rules in which users with the same rights share one rule. */
 function rulesOf<Right extends string>(
   holders: Readonly<Record<Right, Bitset>>,
   { namesOf }: PrincipalIndex,
 ): { user: string; allow: Right[] }[] {
-  let groups: { allow: Right[]; users: Bitset }[] = [];
-  for (const [right, held] of Object.entries(holders) as [Right, Bitset][]) {
-    const others = groups.reduce((rest, { users }) => rest.minus(users), held);
-    const divided = groups.flatMap(({ allow, users }) => [
-      { allow: [...allow, right], users: users.and(held) },
-      { allow, users: users.minus(held) },
+  let ruleGroups: { allow: Right[]; users: Bitset }[] = [];
+  for (const [right, rightHolders] of Object.entries(holders) as [Right, Bitset][]) {
+    const ungroupedUsers = ruleGroups.reduce((remainingUsers, { users }) => remainingUsers.minus(users), rightHolders);
+    const splitGroups = ruleGroups.flatMap(({ allow, users }) => [
+      { allow: [...allow, right], users: users.and(rightHolders) },
+      { allow, users: users.minus(rightHolders) },
     ]);
-    groups = [...divided, { allow: [right], users: others }];
+    ruleGroups = [...splitGroups, { allow: [right], users: ungroupedUsers }];
   }
-  return groups
+  return ruleGroups
     .filter(({ users }) => !users.isEmpty())
-    .map(({ allow, users }) => ({ user: anyOf(namesOf(users)), allow }));
+    .map(({ allow, users }) => ({ user: patternOfNames(namesOf(users)), allow }));
 }
 
-/** Users with these rights over the queries of these owners. */
-interface QueriesOfSome {
+interface QueryRightsByOwner {
   holders: Bitset;
   owners: Bitset;
   allow: QueryRight[];
 }
 
-const RIGHTS = [
+const OWNER_RIGHTS = [
   ['view', 'VIEW_QUERIES'],
   ['kill', 'KILL_QUERIES'],
 ] as const satisfies readonly (readonly [QueryRight, Privilege])[];
 
 /** The grants and denies of one right over the queries of some owners. */
-interface Entries {
+interface OwnerRightEntries {
   right: QueryRight;
-  given: readonly OfSome[];
-  taken: readonly OfSome[];
-  /** Users who have the right over all queries. */
-  overAll: Bitset;
-  /** Users who lose the right by a deny on the engine. */
-  closed: Bitset;
+  grants: readonly HoldersByOwner[];
+  denies: readonly HoldersByOwner[];
+  holdersOfAll: Bitset;
+  deniedOnEngine: Bitset;
 }
 
-type OfSome = Omit<QueriesOfSome, 'allow'>;
+type HoldersByOwner = Omit<QueryRightsByOwner, 'allow'>;
 
 /**
- * Rights over the queries of some owners where they differ from those over all others. One rule has all rights of a user over the
- * queries of an owner, because the first match decides.
- * @param overAll users with a right over all queries
- * @param closed users who lose a right by a deny on the engine
+ * Rights over the queries of single owners, for users whose rights differ from owner to owner. All rights of a user over the queries of an
+ * owner are in one rule, because only the first matching rule decides.
  */
-function queriesOfSome(
+function queryRightsByOwner(
   { grants, policies, at }: Snapshot,
   principals: PrincipalIndex,
-  overAll: Record<'view' | 'kill', Bitset>,
-  closed: Record<'view' | 'kill', Bitset>,
-): QueriesOfSome[] {
-  const { none, setOf } = principals;
-  const entries = RIGHTS.map(([right, privilege]): Entries => ({
+  holdersOfAll: Record<'view' | 'kill', Bitset>,
+  deniedOnEngine: Record<'view' | 'kill', Bitset>,
+): QueryRightsByOwner[] {
+  const { emptySet, setOf } = principals;
+  const entries = OWNER_RIGHTS.map(([right, privilege]): OwnerRightEntries => ({
     right,
-    given: grants.flatMap((grant) => {
+    grants: grants.flatMap((grant) => {
       const { queries } = grant.resource;
-      const isGiven = queries !== undefined && grant.privileges.includes(privilege) && hasEffect(grant, at);
-      if (!isGiven) return [];
+      const isRelevant = queries !== undefined && grant.privileges.includes(privilege) && hasEffect(grant, at);
+      if (!isRelevant) return [];
       return [{ holders: principals.resolvePrincipal(grant.principal), owners: principals.resolveOwners(queries) }];
     }),
-    taken: policies.flatMap((policy) => {
+    denies: policies.flatMap((policy) => {
       const { queries } = policy.resource;
       if (queries === undefined || policy.kind !== 'deny' || !policy.privileges.includes(privilege)) return [];
       return [{ holders: principals.resolvePolicy(policy), owners: principals.resolveOwners(queries) }];
     }),
-    overAll: overAll[right],
-    closed: closed[right],
+    holdersOfAll: holdersOfAll[right],
+    deniedOnEngine: deniedOnEngine[right],
   }));
-  const named = entries.flatMap(({ given, taken }) => [...given, ...taken]);
-  const alike = new Map<string, Omit<QueriesOfSome, 'holders'> & { positions: number[] }>();
-  for (const user of named.reduce((all, { holders }) => all.or(holders), none).members()) {
-    for (const part of partsOf(user, entries, none)) {
-      const key = `${part.allow.join()} ${part.owners.key()}`;
-      getOrInsert(alike, key, () => ({ ...part, positions: [] })).positions.push(user);
+  const ownerEntries = entries.flatMap(({ grants, denies }) => [...grants, ...denies]);
+  const rightsByKey = new Map<string, Omit<QueryRightsByOwner, 'holders'> & { positions: number[] }>();
+  for (const user of ownerEntries.reduce((all, { holders }) => all.or(holders), emptySet).members()) {
+    for (const rightSet of exceptionalRightsOf(user, entries, emptySet)) {
+      const key = `${rightSet.allow.join()} ${rightSet.owners.key()}`;
+      getOrInsert(rightsByKey, key, () => ({ ...rightSet, positions: [] })).positions.push(user);
     }
   }
-  return [...alike.values()].map(({ positions, ...part }) => ({ ...part, holders: setOf(positions) }));
+  return [...rightsByKey.values()].map(({ positions, ...rightSet }) => ({ ...rightSet, holders: setOf(positions) }));
 }
 
-/** Groups of owners over whose queries one user has other rights than over those of all other owners, with these rights. */
-function partsOf(user: number, entries: readonly Entries[], none: Bitset): Omit<QueriesOfSome, 'holders'>[] {
-  const of = (some: readonly OfSome[]): Bitset =>
-    some.filter(({ holders }) => holders.has(user)).reduce((all, { owners }) => all.or(owners), none);
-  const rights = entries.map(({ right, given, taken, overAll, closed }) => {
-    const isOverAll = overAll.has(user);
-    const [theirs, denied] = [closed.has(user) ? none : of(given), of(taken)];
-    // `others`: denied owners if the user has the right over all queries, else granted owners.
-    return { right, isOverAll, others: isOverAll ? denied : theirs.minus(denied) };
+/** A user's rights over the queries of certain owners, where these rights differ from those over all queries. */
+function exceptionalRightsOf(
+  user: number,
+  entries: readonly OwnerRightEntries[],
+  emptySet: Bitset,
+): Omit<QueryRightsByOwner, 'holders'>[] {
+  const ownersIn = (entries: readonly HoldersByOwner[]): Bitset =>
+    entries.filter(({ holders }) => holders.has(user)).reduce((all, { owners }) => all.or(owners), emptySet);
+  const rights = entries.map(({ right, grants, denies, holdersOfAll, deniedOnEngine }) => {
+    const hasRightOverAll = holdersOfAll.has(user);
+    const [grantedOwners, deniedOwners] = [deniedOnEngine.has(user) ? emptySet : ownersIn(grants), ownersIn(denies)];
+    return { right, hasRightOverAll, exceptions: hasRightOverAll ? deniedOwners : grantedOwners.minus(deniedOwners) };
   });
-  const usual = rights.filter(({ isOverAll }) => isOverAll).map(({ right }) => right);
-  const differing = rights.reduce((all, { others }) => all.or(others), none);
-  const parts = [{ owners: differing, allow: usual }];
-  for (const { right, others } of rights)
-    for (const part of parts.splice(0)) {
-      const toggled = RIGHTS.map(([each]) => each).filter((each) => part.allow.includes(each) !== (each === right));
-      parts.push({ owners: part.owners.and(others), allow: toggled }, { ...part, owners: part.owners.minus(others) });
+  const usualRights = rights.filter(({ hasRightOverAll }) => hasRightOverAll).map(({ right }) => right);
+  const ownersWithExceptions = rights.reduce((all, { exceptions }) => all.or(exceptions), emptySet);
+  const rightsOfOwnerSets = [{ owners: ownersWithExceptions, allow: usualRights }];
+  for (const { right, exceptions } of rights)
+    for (const rightSet of rightsOfOwnerSets.splice(0)) {
+      const rightsOfExceptions = OWNER_RIGHTS.map(([each]) => each).filter(
+        (each) => rightSet.allow.includes(each) !== (each === right),
+      );
+      rightsOfOwnerSets.push({ owners: rightSet.owners.and(exceptions), allow: rightsOfExceptions });
+      rightsOfOwnerSets.push({ ...rightSet, owners: rightSet.owners.minus(exceptions) });
     }
-  return parts.filter(({ owners, allow }) => !owners.isEmpty() && allow.join() !== usual.join());
+  return rightsOfOwnerSets.filter(({ owners, allow }) => !owners.isEmpty() && allow.join() !== usualRights.join());
 }
 
-function rulesOfSome(some: readonly QueriesOfSome[], { namesOf }: PrincipalIndex): QueryRule[] {
-  return some.map(({ holders, owners, allow }) => ({
-    user: anyOf(namesOf(holders)),
-    queryOwner: anyOf(namesOf(owners)),
+function rulesByOwner(rights: readonly QueryRightsByOwner[], { namesOf }: PrincipalIndex): QueryRule[] {
+  return rights.map(({ holders, owners, allow }) => ({
+    user: patternOfNames(namesOf(holders)),
+    queryOwner: patternOfNames(namesOf(owners)),
     allow,
   }));
 }

@@ -3,7 +3,7 @@ import type { Privilege } from '../model/privilege.js';
 import type { Node } from '../model/node.js';
 import type { SnapshotGrant, SnapshotSettings } from '../model/snapshot.js';
 
-// Repeats facts of the specification on purpose: the proof finds an error in either of the two places (record 0006).
+// This file repeats facts of the model on purpose, so that the proof finds an error in either place (record 0006).
 
 /** The engine's table privileges, in its own order (Trino 483, file-based access control). */
 export const TABLE_PRIVILEGES = [
@@ -26,14 +26,14 @@ export const ROUTINE_RIGHTS = ['function', 'passing-function', 'procedure'] as c
 
 export type RoutineRight = (typeof ROUTINE_RIGHTS)[number];
 
-/** The rights in rules that a grant of a privilege gives, and those that a deny takes. */
-interface Written {
+/** The rights that a grant of a privilege gives, and those that a deny of the privilege takes away. */
+interface RuleRights {
   gives: readonly (DataRight | RoutineRight)[];
   takes: readonly (DataRight | RoutineRight)[];
 }
 
-export const WRITTEN: Readonly<Record<Privilege, Written>> = {
-  // Sharing includes reading.
+export const RIGHTS_OF_PRIVILEGES: Readonly<Record<Privilege, RuleRights>> = {
+  // A deny of SELECT also takes away GRANT_SELECT, because GRANT_SELECT includes SELECT.
   SELECT: { gives: ['SELECT'], takes: ['SELECT', 'GRANT_SELECT'] },
   INSERT: { gives: ['INSERT'], takes: ['INSERT'] },
   DELETE: { gives: ['DELETE'], takes: ['DELETE'] },
@@ -51,37 +51,35 @@ export const WRITTEN: Readonly<Record<Privilege, Written>> = {
   KILL_QUERIES: { gives: [], takes: [] },
   READ_SYSTEM_INFORMATION: { gives: [], takes: [] },
   WRITE_SYSTEM_INFORMATION: { gives: [], takes: [] },
-  // See `acting-rules.ts`.
+  // Rights to impersonate: see `impersonation-rules.ts`.
   IMPERSONATE: { gives: [], takes: [] },
 };
 
-/** Privileges over routines. A restriction of data in a catalog takes all of them there. */
-export const ROUTINE_PRIVILEGES = (Object.keys(WRITTEN) as Privilege[]).filter((name) =>
-  ROUTINE_RIGHTS.some((right) => WRITTEN[name].gives.includes(right)),
+/** Privileges over routines. A filter, mask, hidden column or deny in a catalog takes them away in the whole catalog. */
+export const ROUTINE_PRIVILEGES = (Object.keys(RIGHTS_OF_PRIVILEGES) as Privilege[]).filter((name) =>
+  ROUTINE_RIGHTS.some((right) => RIGHTS_OF_PRIVILEGES[name].gives.includes(right)),
 );
 
 /** Schemas of the catalog `system` that the engine filters per user. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
-/** The engine's own catalog, which grants and policies on everything do not reach. */
+/** The engine's own catalog. Grants and policies on everything do not apply there. */
 export const SYSTEM = 'system';
 
-/** `CALL system.runtime.kill_query` */
 export function isKillQuery({ catalog, schema, routine }: Node): boolean {
   return catalog === SYSTEM && schema === 'runtime' && routine === 'kill_query';
 }
 
-/** Whether grants and policies on a node have no effect. */
-export function isClosed({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {
+/** Whether a node is in the metadata catalog, where grants and policies have no effect. */
+export function isInMetadataCatalog({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {
   return catalog === metadataCatalog;
 }
 
-/** Whether a name can be written in `new_user`, which the engine reads as a replacement text first (seen on 483). */
+/** Whether `new_user` of a rule can contain a name. The engine reads `new_user` as a replacement text first (seen on 483). */
 export function isReplacementSafe(name: string): boolean {
   return !['$', '\\', '^', '[', ']'].some((character) => name.includes(character));
 }
 
-/** Whether a grant is neither revoked nor expired. */
-export function hasEffect({ revokedAt, expiresAt }: SnapshotGrant, at: Date): boolean {
-  return revokedAt === null && (expiresAt === null || expiresAt > at);
+export function hasEffect({ revokedAt, expiresAt }: SnapshotGrant, now: Date): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
-import { intentAt, isOpenToReaders, readsAlone, reachesSomething } from '../model/intent.js';
+import { intentAt, allowsProceduresToReaders, onlyReads, hasAnyAccess } from '../model/intent.js';
 import { depth, type Node, pathTo } from '../model/node.js';
 import type { Principal, Subject } from '../model/principal.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
@@ -39,16 +39,16 @@ describe('the intent as sets of people', () => {
         const modes = (mode: (catalog: string) => string) => catalogs.map((catalog) => [catalog, mode(catalog)]);
         const inSets = sets.principals.subjects.map(({ name }, position) => ({
           name,
-          reaches: sets.reachesSomething.has(position),
+          reaches: sets.usersWithAccess.has(position),
           modes: modes((catalog) => {
-            const { all, readOnly } = sets.catalogModes(catalog);
+            const { all, readOnly } = sets.usersByModeIn(catalog);
             return all.has(position) ? 'all' : readOnly.has(position) ? 'read-only' : 'none';
           }),
         }));
         expect(inSets).toEqual(
           sets.principals.subjects.map((subject) => ({
             name: subject.name,
-            reaches: reachesSomething(snapshot, principalOf(subject)),
+            reaches: hasAnyAccess(snapshot, principalOf(subject)),
             modes: modes((catalog) => catalogMode(snapshot, principalOf(subject), catalog)),
           })),
         );
@@ -57,7 +57,7 @@ describe('the intent as sets of people', () => {
   });
 });
 
-/** A node without named descendants has the same access on all of them. */
+/** Compares the sets with `intentAt` for every user and node. A node without named descendants has the same access on all of them. */
 function expectToSayThePlainIntent(snapshot: Snapshot): NamedNode[] {
   const sets = intentSets(snapshot);
   const nodes = everyNode(sets);
@@ -79,18 +79,22 @@ function freshBelow(node: Node): Node[] {
   return pathTo(fresh).slice(depth(node) + 1);
 }
 
-function entriesOf(sets: IntentSets, { access: { states }, restrictedBelow }: NamedNode, place: Node): object[] {
+function entriesOf(
+  sets: IntentSets,
+  { access: { states }, usersRestrictedInTables: restrictedInTables }: NamedNode,
+  place: Node,
+): object[] {
   return sets.principals.subjects.map(({ name }, position) => {
     const state = states[position];
     const columns = state?.effect.columns ?? [];
     return {
       name,
       rights: DATA_RIGHTS.filter(
-        (right) => state?.has(right) && (right !== 'owner' || (depth(place) < 3 && !restrictedBelow.has(position))),
+        (right) => state?.has(right) && (right !== 'owner' || (depth(place) < 3 && !restrictedInTables.has(position))),
       ),
       filter: state?.effect.filter === undefined ? [] : [state.effect.filter],
       hidden: columns.filter(({ allow }) => allow === false).map((column) => column.name),
-      conflicts: state?.conflicts,
+      conflicts: state?.conflictColumns,
       masks: columns.flatMap(({ name: column, mask }) => (mask === undefined ? [] : [`${column}: ${mask}`])).sort(),
     };
   });
@@ -99,11 +103,11 @@ function entriesOf(sets: IntentSets, { access: { states }, restrictedBelow }: Na
 function toldPlainly(sets: IntentSets, snapshot: Snapshot, node: Node): object[] {
   return sets.principals.subjects.map((subject) => {
     const access = intentAt(snapshot, principalOf(subject), node);
-    const { privileges, filters, hidden, conflicts, masks } = access;
-    const everyRow = readsAlone(access) && !isOpenToReaders(node, snapshot.settings) ? ['true'] : [];
+    const { privileges, filters, hiddenColumns: hidden, conflictColumns: conflicts, masks } = access;
+    const everyRow = onlyReads(access) && !allowsProceduresToReaders(node, snapshot.settings) ? ['true'] : [];
     const terms = privileges.map((privilege) => PRIVILEGE_TERMS[privilege]);
     const owns = depth(node) < 3 && terms.some(({ ownsSchemas }) => ownsSchemas);
-    const rights = [...terms.map(({ onTables }) => onTables), owns && 'owner'];
+    const rights = [...terms.map(({ tablePrivilege }) => tablePrivilege), owns && 'owner'];
     const maskTexts = masks.map(({ column, expression }) => `${column}: ${expression}`).sort();
     return {
       name: subject.name,

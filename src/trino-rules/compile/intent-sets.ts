@@ -1,14 +1,14 @@
 import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { acting, type Acting } from './acting-rules.js';
+import { impersonationOf, type Impersonation } from './impersonation-rules.js';
 import type { Bitset } from './bitset.js';
-import { CatalogWalk, type CatalogModes, type LostOwnership } from './catalog-walk.js';
+import { CatalogWalk, type UsersByMode, type LostOwnership } from './catalog-walk.js';
 import { engineRights, type EngineRights } from './engine-rights.js';
 import {
   FILTERED_SYSTEM_SCHEMAS,
   hasEffect,
-  isClosed,
+  isInMetadataCatalog,
   isKillQuery,
   ROUTINE_PRIVILEGES,
   SYSTEM,
@@ -18,85 +18,89 @@ import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
 
-/** A node with entries, or an ancestor of one, with the named nodes below it, sorted by name. */
+/** A node on which there are grants, policies or settings, or a node above such a node. */
 export interface NamedNode {
-  /** Last name on its path; empty for the root. */
+  /** The last part of the node's path; empty for the root. */
   name: string;
   resource: Node;
   access: NodeAccess;
   children: () => Iterable<NamedNode>;
   routines: () => Iterable<NamedNode>;
-  /** Users to whom a restriction begins to apply on a table of this schema. */
-  restrictedBelow: Bitset;
+  /** Users with a restriction on a table of this schema, but none on the schema or above. */
+  usersRestrictedInTables: Bitset;
 }
 
-/** The intent for all users as sets, with the same answers as `intentAt`. */
+/** The access of all users as sets. For a single user, `intentAt` computes the same access. */
 export interface IntentSets {
   principals: PrincipalIndex;
-  /** Service accounts, and all users with access that statements use. */
-  reachesSomething: Bitset;
+  /** Users who may execute queries: service accounts, and users with at least one right that statements use. */
+  usersWithAccess: Bitset;
   engine: EngineRights;
-  acting: Acting;
-  /** The parent of all named catalogs, including `system`. Nodes below are computed during a walk, and not kept. */
+  impersonation: Impersonation;
+  /** The root. Its children are the named catalogs and `system`, and each call of `children` computes them anew. */
   root: NamedNode;
-  /** Whether any grant is about functions and procedures. */
-  hasRoutines: boolean;
-  catalogModes(catalog: string): CatalogModes;
-  /** Modes of a catalog without entries. */
-  otherModes: CatalogModes;
+  hasRoutineGrants: boolean;
+  usersByModeIn(catalog: string): UsersByMode;
+  /** The users' modes (`all`, `read-only`) in every catalog that no grant or policy names. */
+  defaultModes: UsersByMode;
   lostOwnership: LostOwnership;
 }
 
-/** Computes the access of all users at all nodes. */
 export function intentSets(snapshot: Snapshot): IntentSets {
   const principals = indexPrincipals(snapshot);
   const engine = engineRights(snapshot, principals);
-  const all = accessEntries(snapshot, principals);
-  const [entries, inSystem] = [all.filter((entry) => !isInSystem(entry)), all.filter(isInSystem)];
-  const outweighed = outweighedRoutines(entries, principals);
-  const terms = catalogTerms(snapshot, entries, principals);
-  const tree = resourceTree([...entries, ...outweighed, ...terms]);
+  const allEntries = accessEntries(snapshot, principals);
+  const [entries, systemEntries] = [allEntries.filter((entry) => !isInSystem(entry)), allEntries.filter(isInSystem)];
+  const routineDenyEntries = routineDenials(entries, principals);
+  const settingEntries = catalogSettingEntries(snapshot, entries, principals);
+  const tree = resourceTree([...entries, ...routineDenyEntries, ...settingEntries]);
   closeCompanions(tree, principals);
   const { readersMaintain } = snapshot.settings;
-  const everything = NodeAccess.ofNobody(principals.subjects.length, readersMaintain).below(tree.entries);
-  const catalogs = new CatalogWalk(everything);
-  const modes = new Map([...tree.children].map(([name, node]) => [name, catalogs.modes(node)]));
-  const { otherModes } = catalogs;
-  const reachesSomething = [otherModes, ...modes.values()].reduce(
-    (some, mode) => some.or(mode.all).or(mode.readOnly),
-    principals.serviceAccounts.or(engine.execute).or(engine.callKill).or(readersOf(inSystem, principals)),
+  const rootAccess = NodeAccess.withoutEntries(principals.subjects.length, readersMaintain).childWith(tree.entries);
+  const catalogWalk = new CatalogWalk(rootAccess);
+  const modesByCatalog = new Map([...tree.children].map(([name, node]) => [name, catalogWalk.usersByMode(node)]));
+  const { defaultModes } = catalogWalk;
+  const usersWithAccess = [defaultModes, ...modesByCatalog.values()].reduce(
+    (users, mode) => users.or(mode.all).or(mode.readOnly),
+    principals.serviceAccounts
+      .or(engine.executors)
+      .or(engine.killQueryCallers)
+      .or(usersReading(systemEntries, principals)),
   );
-  const system = [...inSystem, ...openSchemas(reachesSomething)];
-  // Entries on everything do not reach `system`.
-  for (const [name, node] of resourceTree([closing(SYSTEM, principals), ...system]).children)
+  const allSystemEntries = [...systemEntries, ...openSchemaEntries(usersWithAccess)];
+  // Grants and policies on the node *everything* do not apply in `system`.
+  for (const [name, node] of resourceTree([closingEntry(SYSTEM, principals), ...allSystemEntries]).children)
     tree.children.set(name, node);
-  // Killing needs a procedure of `system`, independent of denies in its schemas.
-  modes.set(SYSTEM, { all: principals.none, readOnly: readersOf(system, principals).or(engine.callKill) });
+  // Users who may kill queries need access to `system` for the procedure `kill_query`, even if denies apply to the schemas of `system`.
+  modesByCatalog.set(SYSTEM, {
+    all: principals.emptySet,
+    readOnly: usersReading(allSystemEntries, principals).or(engine.killQueryCallers),
+  });
 
   return {
     principals,
-    reachesSomething,
+    usersWithAccess,
     engine,
-    acting: acting(snapshot, principals),
-    root: named(tree, everything, catalogs),
-    hasRoutines: entries.some(givesRoutines),
-    catalogModes: (catalog) => modes.get(catalog) ?? otherModes,
-    otherModes,
-    lostOwnership: catalogs.lost,
+    impersonation: impersonationOf(snapshot, principals),
+    root: namedNode(tree, rootAccess, catalogWalk),
+    hasRoutineGrants: entries.some(givesRoutines),
+    usersByModeIn: (catalog) => modesByCatalog.get(catalog) ?? defaultModes,
+    defaultModes,
+    lostOwnership: catalogWalk.lostOwnership,
   };
 }
 
-function named(node: TreeNode<AccessEntry>, access: NodeAccess, catalogs: CatalogWalk): NamedNode {
-  function* walk(nodes: Iterable<TreeNode<AccessEntry>>): Generator<NamedNode> {
-    for (const below of nodes) yield named(below, access.below(below.entries), catalogs);
+function namedNode(node: TreeNode<AccessEntry>, access: NodeAccess, catalogWalk: CatalogWalk): NamedNode {
+  function* namedChildren(nodes: Iterable<TreeNode<AccessEntry>>): Generator<NamedNode> {
+    for (const child of nodes) yield namedNode(child, access.childWith(child.entries), catalogWalk);
   }
   return {
     name: node.name,
     resource: node.resource,
     access,
-    children: () => walk(node.children.values()),
-    routines: () => walk(node.routines.values()),
-    restrictedBelow: catalogs.restrictedIn(node),
+    children: () => namedChildren(node.children.values()),
+    routines: () => namedChildren(node.routines.values()),
+    usersRestrictedInTables: catalogWalk.usersRestrictedIn(node),
   };
 }
 
@@ -104,14 +108,17 @@ function isInSystem({ resource }: AccessEntry): boolean {
   return resource.catalog === SYSTEM;
 }
 
-/** The snapshot's entries, settings first. Entries do not reach the metadata catalog. */
+/** The effects of all settings, grants and policies of a snapshot, in this order. */
 function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
-  const served = (catalogs: readonly string[], privileges: readonly Privilege[]): AccessEntry[] =>
+  const serviceEntries = (catalogs: readonly string[], privileges: readonly Privilege[]): AccessEntry[] =>
     catalogs
       .filter((catalog) => catalog !== SYSTEM)
       .map((catalog) => ({ kind: 'give', privileges, resource: { catalog }, members: principals.serviceAccounts }));
-  const accounts = [...served(writableCatalogs, TABLE_PRIVILEGES), ...served(readableCatalogs, READ)];
+  const serviceAccountEntries = [
+    ...serviceEntries(writableCatalogs, TABLE_PRIVILEGES),
+    ...serviceEntries(readableCatalogs, READ_PRIVILEGE),
+  ];
   const grants = snapshot.grants
     .filter((grant) => hasEffect(grant, snapshot.at))
     .map(
@@ -119,55 +126,51 @@ function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEn
         ({ kind: 'give', privileges, resource, members: principals.resolvePrincipal(principal) }) as const,
     );
   const policies = snapshot.policies.map((policy): AccessEntry => {
-    const of = { resource: policy.resource, members: principals.resolvePolicy(policy) };
+    const commonFields = { resource: policy.resource, members: principals.resolvePolicy(policy) };
     switch (policy.kind) {
       case 'deny':
-        return { ...of, kind: 'take', privileges: policy.privileges };
+        return { ...commonFields, kind: 'take', privileges: policy.privileges };
       case 'row_filter':
-        return { ...of, kind: 'filter', expression: policy.expression };
+        return { ...commonFields, kind: 'filter', expression: policy.expression };
       case 'hidden_column':
-        return { ...of, kind: 'hide', column: policy.resource.column };
+        return { ...commonFields, kind: 'hide', column: policy.resource.column };
       case 'column_mask': {
         const { expression, resource } = policy;
-        return { ...of, kind: 'mask', column: resource.column, expression, depth: depthOf(resource) };
+        return { ...commonFields, kind: 'mask', column: resource.column, expression, depth: depthOf(resource) };
       }
     }
   });
-  const open = [...accounts, ...grants, ...policies].filter(
+  const effectiveEntries = [...serviceAccountEntries, ...grants, ...policies].filter(
     ({ resource }: { resource: Node }) =>
       resource.engine === undefined &&
       resource.as === undefined &&
       resource.queries === undefined &&
       !isKillQuery(resource) &&
-      !isClosed(resource, snapshot.settings),
+      !isInMetadataCatalog(resource, snapshot.settings),
   );
-  return metadataCatalog === null ? open : [...open, closing(metadataCatalog, principals)];
+  return metadataCatalog === null ? effectiveEntries : [...effectiveEntries, closingEntry(metadataCatalog, principals)];
 }
 
-/** The entry that keeps entries on everything from applying in this catalog. */
-function closing(catalog: string, { everybody }: PrincipalIndex): AccessEntry {
-  return { kind: 'close', resource: { catalog }, members: everybody };
+function closingEntry(catalog: string, { allSubjects }: PrincipalIndex): AccessEntry {
+  return { kind: 'close', resource: { catalog }, members: allSubjects };
 }
 
-const READ: readonly Privilege[] = ['SELECT'];
+const READ_PRIVILEGE: readonly Privilege[] = ['SELECT'];
 
-/**
- * Denies all routines, on catalogs or on everything, to users with any restriction of data there or below, because a pass-through
- * routine reads past every filter, mask and missing grant.
- */
-function outweighedRoutines(entries: readonly AccessEntry[], { none }: PrincipalIndex): AccessEntry[] {
-  const given = entries.filter(givesRoutines);
-  if (given.length === 0) return [];
-  const restricted = new Map<string | undefined, Bitset>();
+/** Denies routines to users with restricted data, because a routine that runs SQL at the source ignores restrictions. */
+function routineDenials(entries: readonly AccessEntry[], { emptySet }: PrincipalIndex): AccessEntry[] {
+  const routineGrants = entries.filter(givesRoutines);
+  if (routineGrants.length === 0) return [];
+  const usersByCatalog = new Map<string | undefined, Bitset>();
   for (const entry of entries.filter(restrictsData)) {
     const { catalog } = entry.resource;
-    restricted.set(catalog, (restricted.get(catalog) ?? none).or(entry.members));
+    usersByCatalog.set(catalog, (usersByCatalog.get(catalog) ?? emptySet).or(entry.members));
   }
-  return [...restricted].flatMap(([catalog, members]) => {
-    const about = given.filter(
+  return [...usersByCatalog].flatMap(([catalog, members]) => {
+    const overlappingGrants = routineGrants.filter(
       ({ resource }) => [undefined, catalog].includes(resource.catalog) || catalog === undefined,
     );
-    const holders = about.reduce((all, entry) => all.or(entry.members), none).and(members);
+    const holders = overlappingGrants.reduce((all, entry) => all.or(entry.members), emptySet).and(members);
     const resource = catalog === undefined ? {} : { catalog };
     return holders.isEmpty() ? [] : [{ kind: 'take', resource, privileges: ROUTINE_PRIVILEGES, members: holders }];
   });
@@ -186,61 +189,64 @@ function restrictsRowsOrColumns({ kind }: AccessEntry): boolean {
   return kind === 'filter' || kind === 'hide' || kind === 'mask';
 }
 
-/** Whether an entry restricts reading, so that companions and shared files are closed. */
+/** Whether an entry restricts reading. Companions (`table$suffix`) and tables over the same files show the same data, so the entry affects these, too. */
 function restrictsReading(entry: AccessEntry): boolean {
   return entry.kind === 'take' ? entry.privileges.includes('SELECT') : restrictsRowsOrColumns(entry);
 }
 
-/** Entries by settings of catalogs: raw columns, and loss of ownership where tables can share files. */
-function catalogTerms(
+/** Entries that follow from settings: `raw-columns` hides columns with whole stored rows; `disown` takes away ownership, because owners could make tables over restricted files. */
+function catalogSettingEntries(
   { settings }: Snapshot,
   entries: readonly AccessEntry[],
-  { none, everybody }: PrincipalIndex,
+  { emptySet, allSubjects }: PrincipalIndex,
 ): AccessEntry[] {
-  const open = (catalog: string): boolean => catalog !== SYSTEM && !isClosed({ catalog }, settings);
-  const raw = settings.rawColumnCatalogs
-    .filter(open)
-    .map((catalog): AccessEntry => ({ kind: 'raw-columns', resource: { catalog }, members: everybody }));
-  const reading = settings.externalTableCatalogs.length === 0 ? [] : entries.filter(restrictsReading);
-  const disowned = settings.externalTableCatalogs.filter(open).flatMap((catalog): AccessEntry[] => {
-    const around = reading.filter(({ resource }) => [undefined, catalog].includes(resource.catalog));
-    const members = around.reduce((all, entry) => all.or(entry.members), none);
+  const isOpenCatalog = (catalog: string): boolean => catalog !== SYSTEM && !isInMetadataCatalog({ catalog }, settings);
+  const rawColumnEntries = settings.rawColumnCatalogs
+    .filter(isOpenCatalog)
+    .map((catalog): AccessEntry => ({ kind: 'raw-columns', resource: { catalog }, members: allSubjects }));
+  const readingRestrictions = settings.externalTableCatalogs.length === 0 ? [] : entries.filter(restrictsReading);
+  const ownershipEntries = settings.externalTableCatalogs.filter(isOpenCatalog).flatMap((catalog): AccessEntry[] => {
+    const catalogRestrictions = readingRestrictions.filter(({ resource }) =>
+      [undefined, catalog].includes(resource.catalog),
+    );
+    const members = catalogRestrictions.reduce((all, entry) => all.or(entry.members), emptySet);
     return members.isEmpty() ? [] : [{ kind: 'disown', resource: { catalog }, members }];
   });
-  return [...raw, ...disowned];
+  return [...rawColumnEntries, ...ownershipEntries];
 }
 
-/** Closes named tables that are companions, for users to whom the base table or a node above it is restricted. */
-function closeCompanions(root: TreeNode<AccessEntry>, { none }: PrincipalIndex): void {
-  const restricted = ({ entries }: TreeNode<AccessEntry>): Bitset =>
-    entries.filter(restrictsReading).reduce((all, { members }) => all.or(members), none);
+/** Denies tables whose name makes them companions (`a$b`) to users with a restriction on the base table (`a`) or above. */
+function closeCompanions(root: TreeNode<AccessEntry>, { emptySet }: PrincipalIndex): void {
+  const restrictedUsers = ({ entries }: TreeNode<AccessEntry>): Bitset =>
+    entries.filter(restrictsReading).reduce((all, { members }) => all.or(members), emptySet);
   for (const catalog of root.children.values()) {
     for (const schema of catalog.children.values()) {
       for (const { name, resource, entries } of schema.children.values()) {
-        const parts = name.split('$');
-        if (parts.length === 1) continue;
-        const bases = parts.flatMap((_, last) => schema.children.get(parts.slice(0, last).join('$')) ?? []);
-        const members = [root, catalog, schema, ...bases].reduce((all, node) => all.or(restricted(node)), none);
+        const nameParts = name.split('$');
+        if (nameParts.length === 1) continue;
+        const baseNodes = nameParts.flatMap((_, end) => schema.children.get(nameParts.slice(0, end).join('$')) ?? []);
+        const restrictedNodes = [root, catalog, schema, ...baseNodes];
+        const members = restrictedNodes.reduce((all, node) => all.or(restrictedUsers(node)), emptySet);
         if (!members.isEmpty()) entries.push({ kind: 'close-companion', resource, members });
       }
     }
   }
 }
 
-/** Schemas of `system` that all users with access read. */
-function openSchemas(members: Bitset): AccessEntry[] {
+/** Lets all users with any access read those schemas of `system` that the engine filters for each user. */
+function openSchemaEntries(members: Bitset): AccessEntry[] {
   return FILTERED_SYSTEM_SCHEMAS.map((schema) => ({
     kind: 'give',
-    privileges: READ,
+    privileges: READ_PRIVILEGE,
     resource: { catalog: SYSTEM, schema },
     members,
   }));
 }
 
-/** Users to whom these entries leave access in `system`, which can only be reading. */
-function readersOf(entries: readonly AccessEntry[], { subjects, none }: PrincipalIndex): Bitset {
-  const system = resourceTree(entries).children.get(SYSTEM);
-  return system === undefined
-    ? none
-    : new CatalogWalk(NodeAccess.ofNobody(subjects.length, true)).modes(system).readOnly;
+/** Users who may read anything in `system` by these grants and policies. Reading is the only access to data in `system`. */
+function usersReading(entries: readonly AccessEntry[], { subjects, emptySet }: PrincipalIndex): Bitset {
+  const systemTree = resourceTree(entries).children.get(SYSTEM);
+  return systemTree === undefined
+    ? emptySet
+    : new CatalogWalk(NodeAccess.withoutEntries(subjects.length, true)).usersByMode(systemTree).readOnly;
 }

@@ -1,105 +1,107 @@
 /**
- * A short pattern for exactly these names, in the common subset of Java's and JavaScript's regular expressions: literals, classes of
- * letters and digits, `(a|b)` and `?`. It matches whole strings. Equal sets of names give equal patterns.
+ * A short pattern that matches exactly these names, in the common subset of Java's and JavaScript's regular expressions: literals, classes
+ * of letters and digits, `(a|b)` and `?`. Equal sets of names give equal patterns.
  */
-export function anyOf(names: Iterable<string>): string {
-  const distinct = [...new Set(names)].sort();
-  if (distinct.length === 0) throw new Error('an empty pattern would mean everybody to the engine');
-  if (distinct.includes('')) throw new Error('no name is empty');
-  const { options } = tails(distinct, 0, distinct.length, 0);
+export function patternOfNames(names: Iterable<string>): string {
+  const distinctNames = [...new Set(names)].sort();
+  if (distinctNames.length === 0) throw new Error('an empty pattern would mean everybody to the engine');
+  if (distinctNames.includes('')) throw new Error('no name is empty');
+  const { options } = tailsOf(distinctNames, 0, distinctNames.length, 0);
   return options.join('|');
 }
 
-/** `a.b` → `a[.]b`. Classes instead of backslashes, which the engine drops in `new_user`. */
-export function literal(name: string): string {
-  return name.replace(/[.$|?*+(){}]|[\\^[\]]/g, (special) =>
-    '\\^[]'.includes(special) ? `\\${special}` : `[${special}]`,
+/** Escapes a name: `a.b` becomes `a[.]b`. Where possible, classes are used instead of backslashes, which the engine drops in `new_user`. */
+export function literalPattern(name: string): string {
+  return name.replace(/[.$|?*+(){}]|[\\^[\]]/g, (character) =>
+    '\\^[]'.includes(character) ? `\\${character}` : `[${character}]`,
   );
 }
 
-/** Estimate of the bytes that one of these names takes in a pattern. */
+/** The average length that a name adds to a pattern of these names, estimated from a sample. */
 export function typicalLength(names: readonly string[]): number {
   const step = Math.max(1, Math.floor(names.length / 256));
-  const some = [...names].sort().filter((_, i) => i % step === 0);
-  return some.length === 0 ? 0 : anyOf(some).length / some.length;
+  const sample = [...names].sort().filter((_, i) => i % step === 0);
+  return sample.length === 0 ? 0 : patternOfNames(sample).length / sample.length;
 }
 
-interface Tails {
+/** The endings of names with a common beginning, as alternatives of a pattern. `mayEnd`: the beginning is itself one of the names. */
+interface NameTails {
   options: string[];
-  orNothing: boolean;
+  mayEnd: boolean;
 }
 
+/** Names that consist of a first character (one of `heads`), then `middle`, then one of the tails. */
 interface Branch {
   heads: string[];
-  rest: string;
-  tails: Tails;
+  middle: string;
+  tails: NameTails;
 }
 
-/** The tails, from position `at`, of `names[from]` to `names[to - 1]`, which are sorted and equal before `at`. */
-function tails(names: readonly string[], from: number, to: number, at: number): Tails {
-  const orNothing = names[from]?.length === at;
+/** The endings after `offset` of the names from `firstIndex` to `endIndex - 1`. The names are sorted, and equal before `offset`. */
+function tailsOf(names: readonly string[], firstIndex: number, endIndex: number, offset: number): NameTails {
+  const mayEnd = names[firstIndex]?.length === offset;
   const branches = new Map<string, Branch>();
-  for (let start = orNothing ? from + 1 : from; start < to;) {
-    const first = names[start] ?? '';
-    const code = first.codePointAt(at) ?? 0;
+  for (let start = mayEnd ? firstIndex + 1 : firstIndex; start < endIndex;) {
+    const firstName = names[start] ?? '';
+    const code = firstName.codePointAt(offset) ?? 0;
     const head = String.fromCodePoint(code);
     let end = start + 1;
-    while (end < to && names[end]?.codePointAt(at) === code) end++;
-    const shared = commonEnd(first, names[end - 1] ?? '', at + head.length);
-    const rest = first.slice(at + head.length, shared);
-    const branch = { heads: [head], rest, tails: tails(names, start, end, shared) };
-    // Characters with the same continuation share a class.
-    const key = CLASSED.test(head) ? [rest, branch.tails.orNothing, ...branch.tails.options].join('\n') : head;
-    const alike = branches.get(key);
-    if (alike) alike.heads.push(head);
+    while (end < endIndex && names[end]?.codePointAt(offset) === code) end++;
+    const commonPrefixEnd = commonPrefixEndOf(firstName, names[end - 1] ?? '', offset + head.length);
+    const middle = firstName.slice(offset + head.length, commonPrefixEnd);
+    const branch = { heads: [head], middle, tails: tailsOf(names, start, end, commonPrefixEnd) };
+    // First characters that can be followed by the same texts are written as one class, such as `[a-e]`.
+    const key = CLASS_CHARACTER.test(head) ? [middle, branch.tails.mayEnd, ...branch.tails.options].join('\n') : head;
+    const similarBranch = branches.get(key);
+    if (similarBranch) similarBranch.heads.push(head);
     else branches.set(key, branch);
     start = end;
   }
-  return { options: [...branches.values()].flatMap(options), orNothing };
+  return { options: [...branches.values()].flatMap(optionsOf), mayEnd };
 }
 
-const CLASSED = /^[A-Za-z0-9]$/;
+const CLASS_CHARACTER = /^[A-Za-z0-9]$/;
 
 /** End of the common prefix of two names, at a character boundary. */
-function commonEnd(a: string, b: string, from: number): number {
-  let at = from;
-  while (at < a.length && a.codePointAt(at) === b.codePointAt(at)) at += (a.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  return at;
+function commonPrefixEndOf(a: string, b: string, startOffset: number): number {
+  let offset = startOffset;
+  while (offset < a.length && a.codePointAt(offset) === b.codePointAt(offset))
+    offset += (a.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;
+  return offset;
 }
 
-/** A branch as alternatives: factored, unless repeating the beginning is shorter. */
-function options({ heads, rest, tails: { options, orNothing } }: Branch): string[] {
-  const beginning = oneOf(heads) + literal(rest);
+/** The pattern of names with a common beginning: one option such as `a(b|c)`, or several options if these are shorter. */
+function optionsOf({ heads, middle, tails: { options, mayEnd } }: Branch): string[] {
+  const beginning = characterClass(heads) + literalPattern(middle);
   if (options.length === 0) return [beginning];
-  const listed = [...(orNothing ? [''] : []), ...options].map((option) => beginning + option);
-  const factored = beginning + (orNothing ? optional(options) : grouped(options));
-  return factored.length <= listed.join('|').length ? [factored] : listed;
+  const listedOptions = [...(mayEnd ? [''] : []), ...options].map((option) => beginning + option);
+  const factoredOption = beginning + (mayEnd ? optionalGroup(options) : groupedOptions(options));
+  return factoredOption.length <= listedOptions.join('|').length ? [factoredOption] : listedOptions;
 }
 
-function grouped(options: readonly string[]): string {
+function groupedOptions(options: readonly string[]): string {
   return options.length === 1 ? options.join('') : `(${options.join('|')})`;
 }
 
-function optional(options: readonly string[]): string {
-  const [only = ''] = options;
-  return options.length === 1 && ATOM.test(only) ? `${only}?` : `(${options.join('|')})?`;
+function optionalGroup(options: readonly string[]): string {
+  const [onlyOption = ''] = options;
+  return options.length === 1 && SINGLE_CHARACTER.test(onlyOption) ? `${onlyOption}?` : `(${options.join('|')})?`;
 }
 
-/** Matches what a question mark can follow without a group. */
-const ATOM = /^(?:[A-Za-z0-9_-]|\[[^\]]+\])$/;
+/** Matches a pattern of one character, which needs no parentheses before a question mark. */
+const SINGLE_CHARACTER = /^(?:[A-Za-z0-9_-]|\[[^\]]+\])$/;
 
-/** `[a-e7]` */
-function oneOf(characters: readonly string[]): string {
-  const [only = ''] = characters;
-  if (characters.length === 1) return literal(only);
-  const runs: string[] = [];
+function characterClass(characters: readonly string[]): string {
+  const [onlyCharacter = ''] = characters;
+  if (characters.length === 1) return literalPattern(onlyCharacter);
+  const ranges: string[] = [];
   for (const character of characters) {
-    const last = runs.at(-1);
-    const follows = last?.charCodeAt(last.length - 1) === character.charCodeAt(0) - 1;
-    const isOfOneKind = [/^[a-z]/, /^[A-Z]/, /^[0-9]/].some((kind) => kind.test(last ?? '') && kind.test(character));
-    if (last !== undefined && follows && isOfOneKind) runs[runs.length - 1] = last + character;
-    else runs.push(character);
+    const lastRun = ranges.at(-1);
+    const isSuccessor = lastRun?.charCodeAt(lastRun.length - 1) === character.charCodeAt(0) - 1;
+    const isSameKind = [/^[a-z]/, /^[A-Z]/, /^[0-9]/].some((kind) => kind.test(lastRun ?? '') && kind.test(character));
+    if (lastRun !== undefined && isSuccessor && isSameKind) ranges[ranges.length - 1] = lastRun + character;
+    else ranges.push(character);
   }
-  const text = runs.map((run) => (run.length > 3 ? `${run.charAt(0)}-${run.charAt(run.length - 1)}` : run));
-  return `[${text.join('')}]`;
+  const runTexts = ranges.map((run) => (run.length > 3 ? `${run.charAt(0)}-${run.charAt(run.length - 1)}` : run));
+  return `[${runTexts.join('')}]`;
 }

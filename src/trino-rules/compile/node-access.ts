@@ -5,113 +5,107 @@ import { getOrInsert } from './get-or-insert.js';
 
 export type AccessEntry = EntryEffect & { resource: Node; members: Bitset };
 
-/** A user whose access at a node differs from that at its parent. */
-export interface Change {
+/** A user whose access at a node differs from the access at the parent. */
+export interface StateChange {
   position: number;
-  from: AccessState;
-  to: AccessState;
+  parentState: AccessState;
+  nodeState: AccessState;
 }
 
-/** The access of all users at one node and its unnamed descendants, as changes of the access at the parent. */
+/** The access of all users at a node, kept as changes from the access at the parent. */
 export class NodeAccess {
-  private knownStates: readonly AccessState[] | null = null;
-  private knownUsers: UsersHere | null = null;
+  private cachedStates: readonly AccessState[] | null = null;
+  private cachedUsers: NodeUsers | null = null;
 
   private constructor(
-    /** The nearest ancestor with changes, or the top. */
-    private readonly above: NodeAccess | null,
-    readonly changes: readonly Change[],
-    private readonly places: Uint32Array,
+    /** The nearest node above that changes the access of at least one user, or the root; null for the root itself. */
+    private readonly ancestor: NodeAccess | null,
+    readonly changes: readonly StateChange[],
+    private readonly changeNumbers: Uint32Array,
   ) {}
 
-  /** @param isOpenToReaders whether reading alone keeps table procedures */
-  static ofNobody(count: number, isOpenToReaders: boolean): NodeAccess {
-    const top = new NodeAccess(null, [], new Uint32Array(count));
-    top.knownStates = new Array<AccessState>(count).fill(AccessState.nothing(isOpenToReaders));
-    return top;
+  /** The access of `count` users at a root without grants and policies. @param isOpenToReaders whether users who only read may run table procedures */
+  static withoutEntries(count: number, isOpenToReaders: boolean): NodeAccess {
+    const root = new NodeAccess(null, [], new Uint32Array(count));
+    root.cachedStates = new Array<AccessState>(count).fill(AccessState.empty(isOpenToReaders));
+    return root;
   }
 
-  below(entries: readonly AccessEntry[]): NodeAccess {
-    const changes = entries.length === 0 ? [] : changed(this.states, entries, this.places);
-    return new NodeAccess(this.changes.length === 0 ? (this.above ?? this) : this, changes, this.places);
+  /** The access at a child node with these grants, policies and settings. */
+  childWith(entries: readonly AccessEntry[]): NodeAccess {
+    const changes = entries.length === 0 ? [] : changesByEntries(this.states, entries, this.changeNumbers);
+    return new NodeAccess(this.changes.length === 0 ? (this.ancestor ?? this) : this, changes, this.changeNumbers);
   }
 
   get states(): readonly AccessState[] {
-    return (this.knownStates ??= withChanges(this.above?.states ?? [], this.changes));
+    return (this.cachedStates ??= applyChanges(this.ancestor?.states ?? [], this.changes));
   }
 
-  /** All users, divided by effect. */
-  get effects(): ReadonlyMap<RuleEffect, Bitset> {
-    return this.usersHere.byEffect;
-  }
-
-  get reached(): Bitset {
-    return this.usersHere.reached;
-  }
-
-  /** Users with any privilege here to whom companions of tables are closed. */
-  get closed(): Bitset {
-    return this.usersHere.closed;
-  }
-
-  private get usersHere(): UsersHere {
-    const unchanged = this.changes.length === 0 ? this.above : null;
-    return (this.knownUsers ??= unchanged?.usersHere ?? usersIn(this.states));
+  get users(): NodeUsers {
+    const unchangedAncestor = this.changes.length === 0 ? this.ancestor : null;
+    return (this.cachedUsers ??= unchangedAncestor?.users ?? nodeUsersOf(this.states));
   }
 }
 
-interface UsersHere {
-  byEffect: ReadonlyMap<RuleEffect, Bitset>;
-  reached: Bitset;
-  closed: Bitset;
+interface NodeUsers {
+  usersByEffect: ReadonlyMap<RuleEffect, Bitset>;
+  usersWithAccess: Bitset;
+  /** Users with any privilege at this node, but without access to companions of tables (`table$suffix`). */
+  usersWithClosedCompanions: Bitset;
 }
 
-function withChanges(above: readonly AccessState[], changes: readonly Change[]): readonly AccessState[] {
-  if (changes.length === 0) return above;
-  const states = above.slice();
-  for (const { position, to } of changes) states[position] = to;
+function applyChanges(parentStates: readonly AccessState[], changes: readonly StateChange[]): readonly AccessState[] {
+  if (changes.length === 0) return parentStates;
+  const states = parentStates.slice();
+  for (const { position, nodeState } of changes) states[position] = nodeState;
   return states;
 }
 
-/** @param places scratch memory with a zero for each user, also afterwards: faster than a map for each node */
-function changed(above: readonly AccessState[], entries: readonly AccessEntry[], places: Uint32Array): Change[] {
-  const found: Change[] = [];
+/** The changes of users' access by the grants and policies of a node. @param changeNumbers a scratch buffer: a zero for each user, before and after the call */
+function changesByEntries(
+  parentStates: readonly AccessState[],
+  entries: readonly AccessEntry[],
+  changeNumbers: Uint32Array,
+): StateChange[] {
+  const changes: StateChange[] = [];
   for (const entry of entries) {
-    const after = new Map<AccessState, AccessState>();
-    let last: AccessState | null = null;
-    let next: AccessState | null = null;
+    const nextStates = new Map<AccessState, AccessState>();
+    let lastState: AccessState | null = null;
+    let newState: AccessState | null = null;
     entry.members.forEach((position) => {
-      const place = places[position] ?? 0;
-      const known = place === 0 ? undefined : found[place - 1];
-      const before = known?.to ?? above[position];
-      if (before === undefined) return;
-      // Neighbours mostly have the same state.
-      if (before !== last || next === null) {
-        next = after.get(before) ?? before.withEntry(entry);
-        after.set(before, next);
-        last = before;
+      const changeNumber = changeNumbers[position] ?? 0;
+      const earlierChange = changeNumber === 0 ? undefined : changes[changeNumber - 1];
+      const oldState = earlierChange?.nodeState ?? parentStates[position];
+      if (oldState === undefined) return;
+      // The previous user's `newState` is kept, because successive users mostly have the same state.
+      if (oldState !== lastState || newState === null) {
+        newState = nextStates.get(oldState) ?? oldState.withEntry(entry);
+        nextStates.set(oldState, newState);
+        lastState = oldState;
       }
-      if (known) known.to = next;
-      else places[position] = found.push({ position, from: before, to: next });
+      if (earlierChange) earlierChange.nodeState = newState;
+      else changeNumbers[position] = changes.push({ position, parentState: oldState, nodeState: newState });
     });
   }
-  for (const { position } of found) places[position] = 0;
-  return found.some(({ from, to }) => from === to) ? found.filter(({ from, to }) => from !== to) : found;
+  for (const { position } of changes) changeNumbers[position] = 0;
+  return changes.some(({ parentState, nodeState }) => parentState === nodeState)
+    ? changes.filter(({ parentState, nodeState }) => parentState !== nodeState)
+    : changes;
 }
 
-function usersIn(states: readonly AccessState[]): UsersHere {
+function nodeUsersOf(states: readonly AccessState[]): NodeUsers {
   const positions = new Map<RuleEffect, number[]>();
   for (let position = 0; position < states.length; position++) {
     const effect = states[position]?.effect;
     if (effect === undefined) continue;
     getOrInsert(positions, effect, () => []).push(position);
   }
-  const byEffect = new Map([...positions].map(([effect, list]) => [effect, Bitset.of(states.length, list)]));
-  let reached = Bitset.none(states.length);
-  for (const [{ privileges }, people] of byEffect) if (privileges.length > 0) reached = reached.or(people);
-  const closed = Bitset.where(
+  const usersByEffect = new Map([...positions].map(([effect, users]) => [effect, Bitset.of(states.length, users)]));
+  const userSets = [...usersByEffect].flatMap(([{ privileges }, users]) => (privileges.length > 0 ? [users] : []));
+  const usersWithAccess = userSets.reduce((all, users) => all.or(users), Bitset.of(states.length, []));
+  const usersWithClosedCompanions = Bitset.fromPredicate(
     states.length,
-    (position) => reached.has(position) && states[position]?.closesCompanions === true,
+    (position) => usersWithAccess.has(position) && states[position]?.closesCompanions === true,
   );
-  return { byEffect, reached, closed };
+  return { usersByEffect, usersWithAccess, usersWithClosedCompanions };
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { Bitset } from './bitset.js';
-import { rectangles, type Part, type Rectangle, type Sibling } from './rectangles.js';
+import { rectangles, type EffectUsers, type Rectangle, type Sibling } from './rectangles.js';
 
 const USER_COUNT = 6;
-/** Not one of the users: only rules for all users match it. */
+/** A number beyond those of the users: only rules for all users match it. */
 const UNKNOWN_USER = USER_COUNT;
 const COST = { person: 3, sibling: 4, rule: () => 40 };
 const set = (...members: number[]) => Bitset.of(USER_COUNT, members);
@@ -16,7 +16,7 @@ const first = (found: readonly Rectangle<string>[], person: number, name: string
 describe('rectangles of people and siblings', () => {
   it('join siblings on which the same people get the same', () => {
     const people = set(1, 2);
-    const part = { effect: 'SELECT', rank: 1, must: people, may: people };
+    const part = { effect: 'SELECT', rank: 1, requiredUsers: people, allowedUsers: people };
 
     const found = rectangles([sibling('a', [part]), sibling('b', [part])], COST);
 
@@ -24,12 +24,12 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('include users that a larger effect has decided before', () => {
-    const both = { effect: 'SELECT, INSERT', rank: 2, must: set(0), may: set(0) };
+    const both = { effect: 'SELECT, INSERT', rank: 2, requiredUsers: set(0), allowedUsers: set(0) };
     const select = (...people: number[]) => ({
       effect: 'SELECT',
       rank: 1,
-      must: set(...people),
-      may: set(...people),
+      requiredUsers: set(...people),
+      allowedUsers: set(...people),
     });
 
     const found = rectangles([sibling('a', [both, select(1, 2, 3, 4)]), sibling('b', [select(0, 1, 2, 3, 4)])], COST);
@@ -41,7 +41,7 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('include users with the same effect from the broader rule', () => {
-    const reader = (must: Bitset) => ({ effect: 'SELECT', rank: 1, must, may: set(0, 1) });
+    const reader = (requiredUsers: Bitset) => ({ effect: 'SELECT', rank: 1, requiredUsers, allowedUsers: set(0, 1) });
 
     const found = rectangles([sibling('a', [reader(set(0))]), sibling('b', [reader(set(1))])], COST);
 
@@ -52,7 +52,7 @@ describe('rectangles of people and siblings', () => {
     const pairs = [0, 1, 2, 3, 4, 5].flatMap((a) => [0, 1, 2, 3, 4, 5].filter((b) => b > a).map((b) => set(a, b)));
     const siblings = Array.from({ length: 3_000 }, (_, i) => {
       const people = pairs[i % pairs.length] ?? set();
-      return sibling(`t${i}`, [{ effect: 'SELECT', rank: 1, must: people, may: people }]);
+      return sibling(`t${i}`, [{ effect: 'SELECT', rank: 1, requiredUsers: people, allowedUsers: people }]);
     });
 
     const found = rectangles(siblings, { ...COST, person: 4_000 });
@@ -63,7 +63,7 @@ describe('rectangles of people and siblings', () => {
   it('leave nothing out when there are more siblings than are looked at together', () => {
     const siblings = Array.from({ length: 2_100 }, (_, i) => {
       const people = Bitset.of(2_100, [i]);
-      return sibling(`t${i}`, [{ effect: 'SELECT', rank: 1, must: people, may: people }]);
+      return sibling(`t${i}`, [{ effect: 'SELECT', rank: 1, requiredUsers: people, allowedUsers: people }]);
     });
 
     const found = rectangles(siblings, COST);
@@ -75,8 +75,8 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('deny all users last where none keeps access from a broader rule', () => {
-    const keep = { effect: 'SELECT', rank: 1, must: set(5), may: set(5) };
-    const denied = { effect: '', rank: 0, must: set(0, 1, 2, 3), may: set(0, 1, 2, 3) };
+    const keep = { effect: 'SELECT', rank: 1, requiredUsers: set(5), allowedUsers: set(5) };
+    const denied = { effect: '', rank: 0, requiredUsers: set(0, 1, 2, 3), allowedUsers: set(0, 1, 2, 3) };
 
     expect(summaryOf(rectangles([sibling('a', [denied, keep])], COST))).toEqual([
       ['SELECT', [5], ['a']],
@@ -85,8 +85,8 @@ describe('rectangles of people and siblings', () => {
   });
 
   it('deny by name where a user keeps access from a broader rule', () => {
-    const keep = { effect: 'SELECT', rank: 1, must: set(), may: set(5) };
-    const denied = { effect: '', rank: 0, must: set(0, 1), may: set(0, 1) };
+    const keep = { effect: 'SELECT', rank: 1, requiredUsers: set(), allowedUsers: set(5) };
+    const denied = { effect: '', rank: 0, requiredUsers: set(0, 1), allowedUsers: set(0, 1) };
 
     expect(summaryOf(rectangles([sibling('a', [denied, keep])], COST))).toEqual([['', [0, 1], ['a']]]);
   });
@@ -103,7 +103,7 @@ describe('rectangles of people and siblings', () => {
     ];
     const siblings = people.map((members, i) => {
       const readers = Bitset.of(7, members);
-      return sibling(String(i), [{ effect: 'SELECT', rank: 1, must: readers, may: readers }]);
+      return sibling(String(i), [{ effect: 'SELECT', rank: 1, requiredUsers: readers, allowedUsers: readers }]);
     });
 
     const found = rectangles(siblings, { person: 3, sibling: 1, rule: () => 14 });
@@ -122,10 +122,10 @@ describe('rectangles of people and siblings', () => {
     fc.assert(
       fc.property(anySiblings(), (siblings) => {
         const found = rectangles(siblings, COST);
-        const wrong = siblings.flatMap(({ name, parts }) =>
+        const wrong = siblings.flatMap(({ name, effectUsers: parts }) =>
           Array.from({ length: USER_COUNT }, (_, person) => {
-            const part = parts.find(({ may }) => may.has(person));
-            const allowed = part ? [part.effect, ...(part.must.has(person) ? [] : [null])] : ['', null];
+            const part = parts.find(({ allowedUsers }) => allowedUsers.has(person));
+            const allowed = part ? [part.effect, ...(part.requiredUsers.has(person) ? [] : [null])] : ['', null];
             return { name, person, allowed, effect: first(found, person, name) };
           }).filter(({ allowed, effect }) => !allowed.includes(effect)),
         );
@@ -154,18 +154,20 @@ describe('rectangles of people and siblings', () => {
           (sum, { people, names }) => sum + weigh(people ?? set(), names.length),
           0,
         );
-        const apart = siblings.flatMap(({ parts }) => parts).filter(({ must }) => !must.isEmpty());
-        expect(cost).toBeLessThanOrEqual(apart.reduce((sum, { must }) => sum + weigh(must, 1), 0));
+        const apart = siblings
+          .flatMap(({ effectUsers: parts }) => parts)
+          .filter(({ requiredUsers }) => !requiredUsers.isEmpty());
+        expect(cost).toBeLessThanOrEqual(apart.reduce((sum, { requiredUsers }) => sum + weigh(requiredUsers, 1), 0));
       }),
       { numRuns: 80 },
     );
   });
 });
 
-/** With the users that have access there. */
-function sibling(name: string, parts: readonly Part<string>[]): Sibling<string> {
-  const holders = parts.flatMap(({ rank, may }) => (rank === 0 ? [] : may.members()));
-  return { name, parts, holders: set(...holders) };
+/** A sibling whose holders are the users with access there. */
+function sibling(name: string, parts: readonly EffectUsers<string>[]): Sibling<string> {
+  const holders = parts.flatMap(({ rank, allowedUsers }) => (rank === 0 ? [] : allowedUsers.members()));
+  return { name, effectUsers: parts, holders: set(...holders) };
 }
 
 /** Whether earlier rectangles decide for all of its users: such a rule is unreachable, and is refused. */
@@ -186,7 +188,12 @@ function anySiblings(): fc.Arbitrary<Sibling<string>[]> {
       const parts = ['', 'SELECT', 'SELECT, INSERT'].map((effect) => {
         const having = (wanted: (cell: { must: boolean }) => boolean) =>
           set(...cells.flatMap((each, person) => (each.effect === effect && wanted(each) ? [person] : [])));
-        return { effect, rank: effect.length, must: having(({ must }) => must), may: having(() => true) };
+        return {
+          effect,
+          rank: effect.length,
+          requiredUsers: having(({ must }) => must),
+          allowedUsers: having(() => true),
+        };
       });
       return sibling(`sibling ${i}`, parts);
     }),

@@ -2,76 +2,78 @@ import type { Bitset } from './bitset.js';
 import { type Costs, cover } from './covering.js';
 import { getOrInsert } from './get-or-insert.js';
 
-/** One of several siblings (tables of a schema, schemas of a catalog, catalogs), with the users of each effect. */
+/** One of the nodes under one parent, such as a table of a schema. @typeParam Effect what a rule gives its users, such as privileges */
 export interface Sibling<Effect> {
   name: string;
-  /** Parts with disjoint `may`. */
-  parts: readonly Part<Effect>[];
-  /** All users with access here. A denial for all users has to follow the rules of these. */
+  /** The users of the node by the effect of their rules. No user is in the `allowedUsers` of two effects. */
+  effectUsers: readonly EffectUsers<Effect>[];
+  /** All users with access to the node. A rule that denies the node to all users must come after the rules that decide for these users. */
   holders: Bitset;
 }
 
-export interface Part<Effect> {
+export interface EffectUsers<Effect> {
   effect: Effect;
-  /** Orders effects by access, because users with more access are mostly a subset of those with less. 0: no access. */
+  /** Higher for more access, 0 for no access. Rules with a higher rank come first. */
   rank: number;
-  /** Users who need a rule here, because the next broader rule has another effect. */
-  must: Bitset;
-  /** All users with this effect here, by any rule. */
-  may: Bitset;
+  /** Users whose effect at the parent node differs, so that this node needs a rule for them. */
+  requiredUsers: Bitset;
+  /** Users whom a rule with `effect` may match: `requiredUsers`, and users who have this effect at the parent node. */
+  allowedUsers: Bitset;
 }
 
-/** A future rule: these users get this effect on these siblings. */
+/** The denial at a node for `users`, to whom a rule for the parent node could give access. @param effect an effect that gives nothing */
+export function denialUsers<Effect>(effect: Effect, users: Bitset): EffectUsers<Effect> {
+  return { effect, rank: 0, requiredUsers: users, allowedUsers: users };
+}
+
+/** A rule to be written: these users get this effect on the nodes with these names. */
 export interface Rectangle<Effect> {
   effect: Effect;
-  /** Null: all users; only for a denial. */
+  /** The users of the rule; null: all users, which is only possible for a denial. */
   people: Bitset | null;
   names: string[];
 }
 
-/** Bytes of one more person, one more sibling, and a rule without either. */
+/** The bytes of the parts of a rule, as in `Costs`, except that the fixed bytes (`rule`) depend on the effect of the rule. */
 export type CostOf<Effect> = Omit<Costs, 'rule'> & { rule(effect: Effect): number };
 
-/**
- * Few rectangles of people × siblings, in the order of their rules. Since the first matching rule decides, a rectangle may also cover
- * users for whom an earlier one decides, or who have the same effect by the next broader rule. Rectangles with more access come first,
- * denials come last, because they can then be for all remaining users.
- */
+/** Finds few rules that give each user the right effect at each node. Each rule is a rectangle: users × nodes under one parent. Rules with more access come first, denials last. */
 export function rectangles<O>(siblings: readonly Sibling<O>[], cost: CostOf<O>): Rectangle<O>[] {
-  const decided = new Map<Sibling<O>, Bitset>();
-  return byEffect(siblings).flatMap(({ effect, rank, rows }) => {
-    const isClosed = ({ sibling }: Row<O>) =>
-      rank === 0 && (sibling.holders.isEmpty() || decided.get(sibling)?.contains(sibling.holders) === true);
-    const closed = rows.filter(isClosed).map(({ sibling }) => sibling.name);
-    const open = rows.filter((row) => !isClosed(row));
-    const cells = open.map(({ sibling, must, may }) => ({ must, may: () => decided.get(sibling)?.or(may) ?? may }));
-    const covered = cover(cells, { ...cost, rule: cost.rule(effect) }).flatMap(({ people, rows: covers }) => {
-      const there = covers.flatMap((row) => open[row]?.sibling ?? []);
-      // A rectangle that earlier ones cover would never decide.
-      if (there.every((sibling) => decided.get(sibling)?.contains(people))) return [];
-      for (const sibling of there) decided.set(sibling, decided.get(sibling)?.or(people) ?? people);
-      return [{ effect, people, names: there.map(({ name }) => name) }];
-    });
-    return closed.length > 0 ? [...covered, { effect, people: null, names: closed }] : covered;
+  const decidedUsers = new Map<Sibling<O>, Bitset>();
+  return rowsByEffect(siblings).flatMap(({ effect, rank, rows }) => {
+    const isClosedToAll = ({ sibling }: SiblingRow<O>) =>
+      rank === 0 && (sibling.holders.isEmpty() || decidedUsers.get(sibling)?.contains(sibling.holders) === true);
+    const closedNames = rows.filter(isClosedToAll).map(({ sibling }) => sibling.name);
+    const openRows = rows.filter((row) => !isClosedToAll(row));
+    const usersByRow = openRows.map(({ sibling, requiredUsers, allowedUsers }) => ({
+      ...{ requiredUsers, allowedUsers: () => decidedUsers.get(sibling)?.or(allowedUsers) ?? allowedUsers },
+    }));
+    const coverRules = cover(usersByRow, { ...cost, rule: cost.rule(effect) }).flatMap(
+      ({ people, rows: coveredRows }) => {
+        const coveredSiblings = coveredRows.flatMap((row) => openRows[row]?.sibling ?? []);
+        // Leaves out a rule if earlier rules decide for all of its users at all of its nodes.
+        if (coveredSiblings.every((sibling) => decidedUsers.get(sibling)?.contains(people))) return [];
+        for (const each of coveredSiblings) decidedUsers.set(each, decidedUsers.get(each)?.or(people) ?? people);
+        return [{ effect, people, names: coveredSiblings.map(({ name }) => name) }];
+      },
+    );
+    return closedNames.length > 0 ? [...coverRules, { effect, people: null, names: closedNames }] : coverRules;
   });
 }
 
-interface Row<O> {
-  sibling: Sibling<O>;
-  must: Bitset;
-  may: Bitset;
-}
+type SiblingRow<O> = Pick<EffectUsers<O>, 'requiredUsers' | 'allowedUsers'> & { sibling: Sibling<O> };
 
-/** The rows of each effect; the largest effect first, denials last. */
-function byEffect<O>(siblings: readonly Sibling<O>[]): { effect: O; rank: number; rows: Row<O>[] }[] {
-  const found = new Map<string, { effect: O; rank: number; rows: Row<O>[]; key: string }>();
-  const keys = new Map<O, string>();
+function rowsByEffect<O>(siblings: readonly Sibling<O>[]): { effect: O; rank: number; rows: SiblingRow<O>[] }[] {
+  const rowsByKey = new Map<string, { effect: O; rank: number; rows: SiblingRow<O>[]; key: string }>();
+  const effectKeys = new Map<O, string>();
   for (const sibling of siblings) {
-    for (const { effect, rank, must, may } of sibling.parts) {
-      if (must.isEmpty()) continue;
-      const key = getOrInsert(keys, effect, () => JSON.stringify(effect));
-      getOrInsert(found, key, () => ({ effect, rank, rows: [], key })).rows.push({ sibling, must, may });
+    for (const { effect, rank, ...users } of sibling.effectUsers) {
+      if (users.requiredUsers.isEmpty()) continue;
+      const key = getOrInsert(effectKeys, effect, () => JSON.stringify(effect));
+      getOrInsert(rowsByKey, key, () => ({ effect, rank, rows: [], key })).rows.push({ sibling, ...users });
     }
   }
-  return [...found.values()].sort((a, b) => b.rank - a.rank || b.key.length - a.key.length || (a.key < b.key ? -1 : 1));
+  return [...rowsByKey.values()].sort(
+    (a, b) => b.rank - a.rank || b.key.length - a.key.length || (a.key < b.key ? -1 : 1),
+  );
 }

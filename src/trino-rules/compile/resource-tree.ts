@@ -3,22 +3,21 @@ import { getOrInsert } from './get-or-insert.js';
 
 export type Level = 'catalog' | 'schema' | 'table';
 
-/** The level of the nodes that a rule is about; `everything`: the root. */
+/** The level of the nodes that a rule is about; `everything` for the root. */
 export type Scope = Level | 'everything';
 
-/** A node with entries, or an ancestor of one. */
+/** A node with entries (grants, policies, settings), or with a descendant that has entries. */
 export interface TreeNode<T> {
-  /** The last name on its path; empty for the root. */
+  /** The node's own name, such as `orders` for `sales.eu.orders`; empty for the root. */
   name: string;
   resource: Node;
   entries: T[];
-  /** By name, sorted. */
+  /** Children by name, in the order of their names. */
   children: Map<string, TreeNode<T>>;
-  /** Functions and procedures of a schema, by name. */
   routines: Map<string, TreeNode<T>>;
 }
 
-/** The named part of the tree below the root: catalogs, schemas, tables and routines. */
+/** The tree of all nodes that have items or a descendant with items. */
 export function resourceTree<T extends { resource: Node }>(items: readonly T[]): TreeNode<T> {
   const root: TreeNode<T> = { name: '', resource: {}, entries: [], children: new Map(), routines: new Map() };
   for (const item of items) {
@@ -26,16 +25,16 @@ export function resourceTree<T extends { resource: Node }>(items: readonly T[]):
     for (const level of LEVELS) {
       const name = item.resource[level];
       if (name === undefined) break;
-      node = child(node, level, name);
+      node = childOf(node, level, name);
     }
-    if (item.resource.routine !== undefined) node = child(node, 'routine', item.resource.routine);
+    if (item.resource.routine !== undefined) node = childOf(node, 'routine', item.resource.routine);
     node.entries.push(item);
   }
-  return sorted(root);
+  return sortedTree(root);
 }
 
-function child<T>({ resource, ...below }: TreeNode<T>, level: Level | 'routine', name: string): TreeNode<T> {
-  return getOrInsert(level === 'routine' ? below.routines : below.children, name, () => ({
+function childOf<T>({ resource, ...childMaps }: TreeNode<T>, level: Level | 'routine', name: string): TreeNode<T> {
+  return getOrInsert(level === 'routine' ? childMaps.routines : childMaps.children, name, () => ({
     name,
     resource: { ...resource, [level]: name },
     entries: [],
@@ -44,15 +43,15 @@ function child<T>({ resource, ...below }: TreeNode<T>, level: Level | 'routine',
   }));
 }
 
-function sorted<T>(node: TreeNode<T>): TreeNode<T> {
-  const byName = (nodes: Map<string, TreeNode<T>>) =>
+function sortedTree<T>(node: TreeNode<T>): TreeNode<T> {
+  const sortByName = (nodes: Map<string, TreeNode<T>>) =>
     nodes.size === 0
       ? nodes
-      : new Map([...nodes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, below]) => [name, sorted(below)]));
-  return { ...node, children: byName(node.children), routines: byName(node.routines) };
+      : new Map([...nodes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, child]) => [name, sortedTree(child)]));
+  return { ...node, children: sortByName(node.children), routines: sortByName(node.routines) };
 }
 
-/** `sales.eu.orders`; empty for the root. */
+/** The path of a node as text, `sales.eu.orders`; empty for the root. */
 export function pathText(node: Node): string {
   return namesOf(node).join('.');
 }
@@ -61,7 +60,7 @@ export function depthOf(node: Node): number {
   return namesOf(node).length;
 }
 
-// Repeated here, not imported from the model (docs/decisions/0006).
+// This repeats a function of the model, because compiler and proof share no code (docs/decisions/0006).
 function namesOf(node: Node): string[] {
   return LEVELS.flatMap((level) => node[level] ?? []);
 }

@@ -3,107 +3,138 @@ import type { AccessState } from './access-state.js';
 import { Bitset } from './bitset.js';
 import type { DataRight, RoutineKind, RoutineRight } from './engine-terms.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
-import { literal } from './name-pattern.js';
+import { literalPattern } from './name-pattern.js';
 import type { PrincipalIndex } from './principal-index.js';
-import type { Sibling } from './rectangles.js';
-import type { SiblingRule, SiblingRules } from './sibling-rules.js';
+import { denialUsers, type Sibling } from './rectangles.js';
+import type { SiblingRule, SiblingRuleWriter } from './sibling-rules.js';
 
-/** Rules for owners of schemas. Users to whom a table of the schema is restricted are not owners: they could drop it with the schema. */
-export function schemaRules(intent: IntentSets, write: SiblingRules): (SiblingRule & Owner)[] {
-  return rightRules(OWNING, intent, write, null);
+/** Rules for owners of schemas. Users with a restricted table in the schema are not owners, because owners could drop the table. */
+export function schemaRules(intent: IntentSets, writer: SiblingRuleWriter): (SiblingRule & OwnerEffect)[] {
+  return rightRules(SCHEMA_OWNER_RIGHTS, intent, writer, null);
 }
 
-type Owner = Pick<SchemaRule, 'owner'>;
+type OwnerEffect = Pick<SchemaRule, 'owner'>;
 
-const OWNING: Steps<Owner> = { none: { owner: false }, steps: [{ right: 'owner', effect: { owner: true } }] };
+const SCHEMA_OWNER_RIGHTS: NestedRights<OwnerEffect> = {
+  emptyEffect: { owner: false },
+  rights: [{ right: 'owner', effect: { owner: true } }],
+};
 
-/** Rights of which each contains the previous one, and the effects of their rules. */
-export interface Steps<Effect> {
-  none: Effect;
-  steps: readonly { right: DataRight | RoutineRight; effect: Effect }[];
+/** Rights in ascending order, such as EXECUTE and GRANT_EXECUTE: each right includes those before it. `effect`: what a rule for `right` allows. */
+export interface NestedRights<Effect> {
+  emptyEffect: Effect;
+  rights: readonly { right: DataRight | RoutineRight; effect: Effect }[];
 }
 
-export interface RightSibling<Effect> extends Sibling<Effect> {
-  /** For each step, the users who have it and no further step. */
-  held: readonly Bitset[];
+export interface NestedRightsSibling<Effect> extends Sibling<Effect> {
+  /** For each right in `NestedRights.rights`, at the same index: the users who have this right, but none of the later ones. */
+  holdersByRight: readonly Bitset[];
 }
 
 /**
- * Users who gain or lose a right at a node, without service accounts.
- * @param above `held` at the node above
- * @param without users who can have no right here
+ * Finds the users who have more or fewer rights at a node than at its parent. Leaves out service accounts.
+ * @param parentHolders the users with each right at the parent (`holdersByRight` of the parent)
+ * @param excludedUsers users who cannot have a right at the node
  */
-export function withRights<Effect>(
-  { none: nothing, steps }: Steps<Effect>,
+export function nestedRightsSibling<Effect>(
+  { emptyEffect, rights }: NestedRights<Effect>,
   { name, access: { changes } }: NamedNode,
-  above: readonly Bitset[],
-  { none, serviceAccounts }: PrincipalIndex,
-  without: Bitset,
-): RightSibling<Effect> {
-  const stepOf = (state: AccessState): number => steps.findLastIndex(({ right }) => state.has(right));
-  const moves = changes
-    .map(({ position, from, to }) => ({ position, from: stepOf(from), to: stepOf(to) }))
+  parentHolders: readonly Bitset[],
+  { emptySet, serviceAccounts }: PrincipalIndex,
+  excludedUsers: Bitset,
+): NestedRightsSibling<Effect> {
+  const rightIndexOf = (state: AccessState): number => rights.findLastIndex(({ right }) => state.has(right));
+  const rightChanges = changes
+    .map(({ position, parentState, nodeState }) => ({
+      position,
+      from: rightIndexOf(parentState),
+      to: rightIndexOf(nodeState),
+    }))
     .filter(({ from, to }) => from !== to);
-  const changed = (step: number): Bitset => {
-    const positions = moves.flatMap(({ position, to }) => (to === step ? [position] : []));
-    return Bitset.of(none.size, positions).minus(serviceAccounts);
+  const usersMovedTo = (rightIndex: number): Bitset => {
+    const positions = rightChanges.flatMap(({ position, to }) => (to === rightIndex ? [position] : []));
+    return Bitset.of(emptySet.size, positions).minus(serviceAccounts);
   };
-  const gained = steps.map((_, step) => changed(step).minus(without));
-  const lost = changed(-1).or(above.reduce((all, some) => all.or(some), none).and(without));
-  const left = gained.reduce((all, some) => all.or(some), lost);
-  const held = gained.map((those, step) => (above[step] ?? none).minus(left).or(those));
-  const parts = steps.map(({ effect }, step) => ({
-    ...{ effect, rank: step + 1, must: gained[step] ?? none, may: held[step] ?? none },
-  }));
-  const losing = { effect: nothing, rank: 0, must: lost, may: lost };
-  return { name, parts: [...parts.reverse(), losing], held, holders: held.reduce((all, some) => all.or(some), none) };
+  const gainedHolders = rights.map((_, rightIndex) => usersMovedTo(rightIndex).minus(excludedUsers));
+  const excludedHolders = parentHolders.reduce((all, users) => all.or(users), emptySet).and(excludedUsers);
+  const losingUsers = usersMovedTo(-1).or(excludedHolders);
+  const movedUsers = gainedHolders.reduce((all, users) => all.or(users), losingUsers);
+  const keptHolders = rights.map((_, rightIndex) => parentHolders[rightIndex]?.minus(movedUsers) ?? emptySet);
+  const holdersByRight = gainedHolders.map(
+    (newHolders, rightIndex) => keptHolders[rightIndex]?.or(newHolders) ?? newHolders,
+  );
+  const usersOfRights = rights.map(({ effect }, rightIndex) => {
+    const [requiredUsers = emptySet, allowedUsers = emptySet] = [gainedHolders[rightIndex], holdersByRight[rightIndex]];
+    return { effect, rank: rightIndex + 1, requiredUsers, allowedUsers };
+  });
+  return {
+    name,
+    effectUsers: [...usersOfRights.reverse(), denialUsers(emptyEffect, losingUsers)],
+    holdersByRight,
+    holders: holdersByRight.reduce((all, users) => all.or(users), emptySet),
+  };
 }
 
-/** Rules for functions that users may run and pass on, or for procedures that they may call. No rule gives OWNERSHIP. */
-export function routineRules(kind: RoutineKind, intent: IntentSets, write: SiblingRules): (SiblingRule & Runs)[] {
-  return intent.hasRoutines ? rightRules(STEPS[kind], intent, write, kind) : [];
+/** Rules for functions (EXECUTE and GRANT_EXECUTE), or for procedures (EXECUTE). No rule gives OWNERSHIP. */
+export function routineRules(
+  kind: RoutineKind,
+  intent: IntentSets,
+  writer: SiblingRuleWriter,
+): (SiblingRule & RoutinePrivileges)[] {
+  return intent.hasRoutineGrants ? rightRules(ROUTINE_RIGHTS[kind], intent, writer, kind) : [];
 }
 
-interface Runs {
+interface RoutinePrivileges {
   privileges: ('EXECUTE' | 'GRANT_EXECUTE')[];
 }
 
-/** In the engine, the right to pass a function on includes executing it. */
-const STEPS: Readonly<Record<RoutineKind, Steps<Runs>>> = {
+/** The rights in rules for functions and for procedures. In the engine, GRANT_EXECUTE on a function includes EXECUTE. */
+const ROUTINE_RIGHTS: Readonly<Record<RoutineKind, NestedRights<RoutinePrivileges>>> = {
   function: {
-    none: { privileges: [] },
-    steps: [
+    emptyEffect: { privileges: [] },
+    rights: [
       { right: 'function', effect: { privileges: ['EXECUTE'] } },
       { right: 'passing-function', effect: { privileges: ['GRANT_EXECUTE'] } },
     ],
   },
-  procedure: { none: { privileges: [] }, steps: [{ right: 'procedure', effect: { privileges: ['EXECUTE'] } }] },
+  procedure: { emptyEffect: { privileges: [] }, rights: [{ right: 'procedure', effect: { privileges: ['EXECUTE'] } }] },
 };
 
-/** The narrowest rules first. @param kind routines below schemas that can be named; null: none */
+/** Rules for single schemas, then for single catalogs, then for everything. If `kind` is not null, rules for single routines come first. */
 function rightRules<Effect extends object>(
-  steps: Steps<Effect>,
+  rights: NestedRights<Effect>,
   { principals, root }: IntentSets,
-  write: SiblingRules,
+  writer: SiblingRuleWriter,
   kind: RoutineKind | null,
 ): (SiblingRule & Effect)[] {
-  const routines: (SiblingRule & Effect)[] = [];
-  const schemas: (SiblingRule & Effect)[] = [];
-  const siblingOf = (node: NamedNode, above: readonly Bitset[]): RightSibling<Effect> =>
-    withRights(steps, node, above, principals, kind === null ? node.restrictedBelow : principals.none);
-  const everything = siblingOf(root, []);
-  const wide = [...root.children()].map((catalog) => {
-    const here = siblingOf(catalog, everything.held);
-    const below = [...catalog.children()].map((schema) => {
-      const inSchema = siblingOf(schema, here.held);
-      if (kind === null) return inSchema;
-      const ofSchema = [...schema.routines()].map((routine) => siblingOf(routine, inSchema.held));
-      const where = { catalog: literal(catalog.name), schema: literal(schema.name) };
-      routines.push(...write.of(ofSchema, kind, where));
-      return inSchema;
+  const rulesOfRoutines: (SiblingRule & Effect)[] = [];
+  const rulesOfSchemas: (SiblingRule & Effect)[] = [];
+  const siblingOf = (node: NamedNode, parentHolders: readonly Bitset[]): NestedRightsSibling<Effect> =>
+    nestedRightsSibling(
+      rights,
+      node,
+      parentHolders,
+      principals,
+      kind === null ? node.usersRestrictedInTables : principals.emptySet,
+    );
+  const rootSibling = siblingOf(root, []);
+  const catalogSiblings = [...root.children()].map((catalog) => {
+    const catalogSibling = siblingOf(catalog, rootSibling.holdersByRight);
+    const schemaSiblings = [...catalog.children()].map((schema) => {
+      const schemaSibling = siblingOf(schema, catalogSibling.holdersByRight);
+      if (kind === null) return schemaSibling;
+      const routineSiblings = [...schema.routines()].map((routine) => siblingOf(routine, schemaSibling.holdersByRight));
+      const parentPatterns = { catalog: literalPattern(catalog.name), schema: literalPattern(schema.name) };
+      rulesOfRoutines.push(...writer.rules(routineSiblings, kind, parentPatterns));
+      return schemaSibling;
     });
-    schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));
-    return here;
+    rulesOfSchemas.push(...writer.rules(schemaSiblings, 'schema', { catalog: literalPattern(catalog.name) }));
+    return catalogSibling;
   });
-  return [...routines, ...schemas, ...write.of(wide, 'catalog', {}), ...write.of([everything], 'everything', {})];
+  return [
+    ...rulesOfRoutines,
+    ...rulesOfSchemas,
+    ...writer.rules(catalogSiblings, 'catalog', {}),
+    ...writer.rules([rootSibling], 'everything', {}),
+  ];
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RulesDocument } from '../document/rules-document.js';
-import { anyOf } from './name-pattern.js';
+import { patternOfNames } from './name-pattern.js';
 
-/** The sections and their keys in the engine's order, in which rules are written. */
+/** The sections of a rules file, and the keys of their rules, in the engine's order. */
 const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
   catalogs: ['user', 'catalog', 'allow'],
   schemas: ['user', 'catalog', 'schema', 'owner'],
@@ -17,14 +17,14 @@ const SECTIONS: Record<keyof RulesDocument, readonly string[]> = {
 };
 
 /**
- * The canonical text: sections and keys in the engine's order, one rule a line. An empty `system_information` is left out: unlike the
- * other sections it is closed when absent (Trino 483).
+ * The text of a document: sections and keys in the engine's order, one rule a line. An empty `system_information` is left out. Other empty
+ * sections are written, because if one of them is absent, the engine allows access that an empty section denies (Trino 483).
  */
 export function rulesText(document: RulesDocument): string {
   return [...linesOf(document)].join('');
 }
 
-/** SHA-256 over the text, in hexadecimal. Computed line by line, because the text can have 60 MB. */
+/** SHA-256 of the text, in hexadecimal. Computed line by line, because the text can have 60 MB. */
 export function rulesHash(document: RulesDocument): string {
   const hash = createHash('sha256');
   for (const line of linesOf(document)) hash.update(line, 'utf8');
@@ -32,31 +32,32 @@ export function rulesHash(document: RulesDocument): string {
 }
 
 function* linesOf(document: RulesDocument): Iterable<string> {
-  let before = '{\n';
+  let prefix = '{\n';
   for (const [section, keys] of Object.entries(SECTIONS)) {
     const rules = document[section as keyof RulesDocument];
     if (rules.length === 0 && section === 'system_information') continue;
-    yield `${before}"${section}":[`;
+    yield `${prefix}"${section}":[`;
     for (const [i, rule] of rules.entries()) yield `${i === 0 ? '' : ','}\n${JSON.stringify(rule, [...keys])}`;
-    before = '],\n';
+    prefix = '],\n';
   }
   yield ']\n}\n';
 }
 
 /**
- * Adds the marker of the version. Grantline's own `SET SESSION grantline_rules_<hash>` is answered INVALID_SESSION_PROPERTY exactly
- * when this version is in force, else PERMISSION_DENIED (seen on 483). There is no such property, so the marker grants nothing.
- * @returns hash: SHA-256 over the text without the marker
+ * Adds rules that mark the version. The engine answers `SET SESSION grantline_rules_<hash>` of the own account with
+ * INVALID_SESSION_PROPERTY if this version is in force, else with PERMISSION_DENIED (seen on 483). The property does not exist, so the
+ * marker gives no access. `hash` is the SHA-256 of the text without the marker.
  */
-export function marked(
+export function withMarker(
   ownAccount: string,
-  unmarked: RulesDocument,
+  unmarkedRules: RulesDocument,
 ): { document: RulesDocument; text: string; hash: string } {
-  const hash = rulesHash(unmarked);
-  const marker = [
-    { user: anyOf([ownAccount]), property: `grantline_rules_${hash}`, allow: true },
+  const hash = rulesHash(unmarkedRules);
+  const markerRules = [
+    { user: patternOfNames([ownAccount]), property: `grantline_rules_${hash}`, allow: true },
     { property: 'grantline_rules_.*', allow: false },
   ];
-  const document = { ...unmarked, system_session_properties: [...marker, ...unmarked.system_session_properties] };
+  const properties = [...markerRules, ...unmarkedRules.system_session_properties];
+  const document = { ...unmarkedRules, system_session_properties: properties };
   return { document, text: rulesText(document), hash };
 }

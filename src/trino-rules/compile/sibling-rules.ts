@@ -1,14 +1,13 @@
 import type { RoutineKind } from './engine-terms.js';
 import type { IntentSets } from './intent-sets.js';
-import { anyOf, typicalLength } from './name-pattern.js';
+import { patternOfNames, typicalLength } from './name-pattern.js';
 import { areCompanions, tablePatterns } from './companion-rules.js';
 import { type Rectangle, rectangles, type Sibling } from './rectangles.js';
 import type { Level, Scope } from './resource-tree.js';
 
-/** The patterns that rules about siblings share: users, and the levels above. */
 export type SiblingRule = Partial<Record<'user' | Level | RoutineKind, string>>;
 
-/** A rule about some siblings as a whole. */
+/** A rule for several nodes under one parent, with the names that its pattern matches. */
 export interface WideRule<Rule> {
   names: readonly string[];
   rule: Rule;
@@ -16,65 +15,72 @@ export interface WideRule<Rule> {
 
 type SiblingKind = Scope | RoutineKind;
 
-/** Writes few rules of a section for some siblings, in the engine's order. */
-export class SiblingRules {
-  private readonly person: number;
+/** Writes rules for siblings (nodes under one parent). One rule is for several users or siblings if that saves bytes. */
+export class SiblingRuleWriter {
+  private readonly bytesPerPerson: number;
 
   constructor(private readonly intent: IntentSets) {
-    // Counts only users with access, so that other users do not change the bytes.
-    this.person = typicalLength(intent.principals.namesOf(intent.reachesSomething));
+    // Users without access do not count, so that adding such a user does not change the text of the rules.
+    this.bytesPerPerson = typicalLength(intent.principals.namesOf(intent.usersWithAccess));
   }
 
-  of<O extends object>(siblings: readonly Sibling<O>[], scope: SiblingKind, where: SiblingRule): (SiblingRule & O)[] {
-    return this.about(siblings, scope, where).map(({ rule }) => rule);
-  }
-
-  /** The rules, each with the names of its siblings. */
-  about<O extends object>(
+  rules<O extends object>(
     siblings: readonly Sibling<O>[],
     scope: SiblingKind,
-    where: SiblingRule,
+    parentPatterns: SiblingRule,
+  ): (SiblingRule & O)[] {
+    return this.wideRules(siblings, scope, parentPatterns).map(({ rule }) => rule);
+  }
+
+  wideRules<O extends object>(
+    siblings: readonly Sibling<O>[],
+    scope: SiblingKind,
+    parentPatterns: SiblingRule,
   ): WideRule<SiblingRule & O>[] {
-    return this.written(this.rectanglesOf(siblings, scope, where), scope, where);
+    return this.rulesForRectangles(this.rectanglesOf(siblings, scope, parentPatterns), scope, parentPatterns);
   }
 
   rectanglesOf<O extends object>(
     siblings: readonly Sibling<O>[],
     scope: SiblingKind,
-    where: SiblingRule,
+    parentPatterns: SiblingRule,
   ): Rectangle<O>[] {
-    const uncovered = siblings.filter(({ parts }) => parts.some(({ must }) => !must.isEmpty()));
-    const cost = {
-      person: this.person,
+    const openSiblings = siblings.filter(({ effectUsers }) =>
+      effectUsers.some(({ requiredUsers }) => !requiredUsers.isEmpty()),
+    );
+    const byteCosts = {
+      person: this.bytesPerPerson,
       sibling:
         scope === 'everything'
           ? 0
-          : typicalLength(uncovered.map(({ name }) => name).filter((name) => !areCompanions(name))),
+          : typicalLength(openSiblings.map(({ name }) => name).filter((name) => !areCompanions(name))),
       rule: (effect: O) =>
-        JSON.stringify({ user: '', ...where, ...naming(scope, () => ''), ...effect }).length + SEPARATOR,
+        JSON.stringify({ user: '', ...parentPatterns, ...siblingPatternField(scope, () => ''), ...effect }).length +
+        SEPARATOR_BYTES,
     };
-    return rectangles(uncovered, cost);
+    return rectangles(openSiblings, byteCosts);
   }
 
-  written<O extends object>(
-    some: readonly Rectangle<O>[],
+  rulesForRectangles<O extends object>(
+    rectangles: readonly Rectangle<O>[],
     scope: SiblingKind,
-    where: SiblingRule,
+    parentPatterns: SiblingRule,
   ): WideRule<SiblingRule & O>[] {
-    return some.flatMap(({ effect, people, names }) => {
-      const user = people && { user: anyOf(this.intent.principals.namesOf(people)) };
-      const patterns = scope === 'table' ? tablePatterns(names) : scope === 'everything' ? [''] : [anyOf(names)];
+    return rectangles.flatMap(({ effect, people, names }) => {
+      const user = people && { user: patternOfNames(this.intent.principals.namesOf(people)) };
+      const patterns =
+        scope === 'table' ? tablePatterns(names) : scope === 'everything' ? [''] : [patternOfNames(names)];
       return patterns.map((pattern) => ({
         names,
-        rule: { ...user, ...where, ...naming(scope, () => pattern), ...effect },
+        rule: { ...user, ...parentPatterns, ...siblingPatternField(scope, () => pattern), ...effect },
       }));
     });
   }
 }
 
-export function naming(scope: SiblingKind, pattern: () => string): SiblingRule {
-  return scope === 'everything' ? {} : { [scope]: pattern() };
+export function siblingPatternField(scope: SiblingKind, patternOf: () => string): SiblingRule {
+  return scope === 'everything' ? {} : { [scope]: patternOf() };
 }
 
-/** A comma and the end of the line. */
-const SEPARATOR = 2;
+/** Bytes between two rules: a comma and the end of the line. */
+const SEPARATOR_BYTES = 2;

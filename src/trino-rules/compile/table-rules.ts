@@ -2,196 +2,194 @@ import type { TableRule } from '../document/rules-document.js';
 import type { RuleEffect } from './access-state.js';
 import { Bitset } from './bitset.js';
 import { getOrInsert } from './get-or-insert.js';
+import { denialUsers } from './rectangles.js';
 import type { IntentSets, NamedNode } from './intent-sets.js';
-import { literal } from './name-pattern.js';
+import { literalPattern } from './name-pattern.js';
 import { NodeAccess } from './node-access.js';
 import type { PrincipalIndex } from './principal-index.js';
 import { type Level, pathText, type Scope } from './resource-tree.js';
 import {
   ANY_COMPANION,
-  closingSiblings,
-  companionsOf,
-  joinedDenials,
-  NOTHING,
-  type WideSibling,
+  companionDenials,
+  companionsName,
+  joinDenials,
+  NO_PRIVILEGES,
+  type SiblingWithCompanions,
 } from './companion-rules.js';
-import type { SiblingRule, SiblingRules, WideRule } from './sibling-rules.js';
+import type { SiblingRule, SiblingRuleWriter, WideRule } from './sibling-rules.js';
 
-/** Nodes with entries under one parent, or the root alone. */
+/** The nodes directly below one parent that have grants, policies or settings. In the scope `everything`, the root is the only sibling and has no parent. */
 export interface SiblingNodes {
   scope: Scope;
-  /** Name of the parent; empty above catalogs, and for the root. */
-  above: string;
-  /** Path of the parent: `sales.eu`. */
-  path: string;
-  /** The patterns of the levels above. */
-  where: SiblingRule;
-  siblings: WideSibling[];
+  /** The parent's own name. Empty if the parent is the root, or if the scope is `everything`. */
+  parentName: string;
+  parentPath: string;
+  parentPatterns: SiblingRule;
+  siblings: SiblingWithCompanions[];
 }
 
-/** Number of table rules under one parent. */
 export interface RulesUnderParent {
-  /** The parent: `sales.eu`, or empty above catalogs. */
-  where: string;
-  /** Each different result of policies and privileges needs at least one rule. */
-  rules: number;
+  /** Path of the parent, `sales.eu`; empty for rules about catalogs. */
+  parent: string;
+  rulesInAll: number;
 }
 
-/** The text has more bytes than the target can hold. */
+/** Thrown if the rules have more bytes than the target can hold. */
 export class RulesTooLarge extends Error {
   override readonly name = 'RulesTooLarge';
 
   /**
-   * @param atLeast bytes of the rules that were written
-   * @param most rules at the parent where the limit was passed
+   * @param minBytes bytes of the rules that were written before writing stopped
+   * @param parentAtLimit the parent node at whose rules writing stopped
    */
   constructor(
-    readonly atLeast: number,
-    readonly most: RulesUnderParent,
+    readonly minBytes: number,
+    readonly parentAtLimit: RulesUnderParent,
   ) {
-    super(`the rules take more than ${atLeast} bytes`);
+    super(`the rules take more than ${minBytes} bytes`);
   }
 }
 
 /**
- * The rules of all principals except service accounts, and the parent with most rules.
- * @throws RulesTooLarge as soon as they take more than `maxBytes`
+ * The table rules of all principals except service accounts, and the parent node whose children have the most rules.
+ * @throws RulesTooLarge as soon as the rules have more than `maxBytes`
  */
 export function tableRules(
   intent: IntentSets,
-  write: SiblingRules,
+  writer: SiblingRuleWriter,
   maxBytes: number,
-): { rules: TableRule[]; largest: RulesUnderParent } {
-  const schemas: Block<TableRule>[] = [];
-  const catalogs: Block<TableRule>[] = [];
+): { rules: TableRule[]; parentWithMostRules: RulesUnderParent } {
+  const schemaBlocks: Block<TableRule>[] = [];
+  const catalogBlocks: Block<TableRule>[] = [];
   let rules: TableRule[] = [];
-  let largest: RulesUnderParent = { where: '', rules: 0 };
+  let parentWithMostRules: RulesUnderParent = { parent: '', rulesInAll: 0 };
   let bytes = 0;
-  for (const { above, path, siblings, scope, where } of siblingNodes(intent)) {
-    const rectangles = write.rectanglesOf(siblings, scope, where);
-    const written =
+  for (const { parentName, parentPath, siblings, scope, parentPatterns } of siblingGroups(intent)) {
+    const rectangles = writer.rectanglesOf(siblings, scope, parentPatterns);
+    const companionPatterns = { ...parentPatterns, table: ANY_COMPANION };
+    const writtenRules =
       scope === 'table'
-        ? write.written(joinedDenials(rectangles, siblings), scope, where)
+        ? writer.rulesForRectangles(joinDenials(rectangles, siblings), scope, parentPatterns)
         : [
-            ...write.about(closingSiblings(rectangles, siblings), scope, { ...where, table: ANY_COMPANION }),
-            ...write.written(rectangles, scope, where),
+            ...writer.wideRules(companionDenials(rectangles, siblings), scope, companionPatterns),
+            ...writer.rulesForRectangles(rectangles, scope, parentPatterns),
           ];
-    const own = written.map(({ rule }) => rule);
-    const here = { where: path, rules: own.length };
-    if (own.length > largest.rules) largest = here;
-    // Counts UTF-16 units: in UTF-8 the text has at least as many bytes.
-    if (maxBytes < Infinity) for (const rule of own) bytes += JSON.stringify(rule).length;
-    if (bytes > maxBytes) throw new RulesTooLarge(bytes, here);
-    if (scope === 'table') schemas.push({ name: above, rules: own });
-    else if (scope === 'schema') catalogs.push({ name: above, rules: interleaved(schemas.splice(0), written) });
-    else if (scope === 'catalog') rules = interleaved(catalogs, written);
-    else rules.push(...own);
+    const ownRules = writtenRules.map(({ rule }) => rule);
+    const rulesUnderParent = { parent: parentPath, rulesInAll: ownRules.length };
+    if (ownRules.length > parentWithMostRules.rulesInAll) parentWithMostRules = rulesUnderParent;
+    // Counts UTF-16 units, a lower bound of the bytes: in UTF-8 the text has at least as many bytes.
+    if (maxBytes < Infinity) for (const rule of ownRules) bytes += JSON.stringify(rule).length;
+    if (bytes > maxBytes) throw new RulesTooLarge(bytes, rulesUnderParent);
+    if (scope === 'table') schemaBlocks.push({ name: parentName, rules: ownRules });
+    else if (scope === 'schema')
+      catalogBlocks.push({ name: parentName, rules: interleave(schemaBlocks.splice(0), writtenRules) });
+    else if (scope === 'catalog') rules = interleave(catalogBlocks, writtenRules);
+    else rules.push(...ownRules);
   }
-  return { rules, largest };
+  return { rules, parentWithMostRules };
 }
 
+/** The rules about the nodes below one node: for a catalog, the rules about its schemas and tables. */
 export interface Block<Rule> {
   name: string;
   rules: readonly Rule[];
 }
 
 /**
- * Inserts each wide rule as early as possible, because wide rules decide most and the engine tries rules in order: directly after the
- * blocks of all its nodes, and after earlier wide rules about one of these nodes.
+ * Inserts `wideRules` (rules for several nodes) between the blocks (rules of one node), as early as possible, because wide rules decide most
+ * requests. A wide rule must follow the blocks of all nodes that it names.
  */
-export function interleaved<Rule>(blocks: readonly Block<Rule>[], wide: readonly WideRule<Rule>[]): Rule[] {
-  const places = new Map(blocks.map(({ name }, i) => [name, i]));
-  const behind: Rule[][] = blocks.map(() => []);
-  const before: Rule[] = [];
-  for (const { names, rule } of wide) {
-    const place = names.reduce((latest, name) => Math.max(latest, places.get(name) ?? FIRST), FIRST);
-    for (const name of names) places.set(name, place);
-    (behind[place] ?? before).push(rule);
+export function interleave<Rule>(blocks: readonly Block<Rule>[], wideRules: readonly WideRule<Rule>[]): Rule[] {
+  const positions = new Map(blocks.map(({ name }, i) => [name, i]));
+  const rulesAfterBlock: Rule[][] = blocks.map(() => []);
+  const firstRules: Rule[] = [];
+  for (const { names, rule } of wideRules) {
+    const position = names.reduce((highest, name) => Math.max(highest, positions.get(name) ?? BEFORE_ALL), BEFORE_ALL);
+    for (const name of names) positions.set(name, position);
+    (rulesAfterBlock[position] ?? firstRules).push(rule);
   }
-  return [...before, ...blocks.flatMap(({ rules }, i) => [...rules, ...(behind[i] ?? [])])];
+  return [...firstRules, ...blocks.flatMap(({ rules }, i) => [...rules, ...(rulesAfterBlock[i] ?? [])])];
 }
 
-/** Position before all blocks. */
-const FIRST = -1;
+const BEFORE_ALL = -1;
 
-/** The siblings of each parent, after all nodes below. A user needs a rule at a node if the next broader rule has another effect. */
-export function* siblingNodes({ root, principals }: IntentSets): Generator<SiblingNodes> {
-  yield* below(root, 'catalog', {});
-  const siblings = [sibling(root, NodeAccess.ofNobody(principals.subjects.length, true), principals)];
-  yield { scope: 'everything', above: '', path: '', where: {}, siblings };
+/** Groups the nodes by parent, because one rule can be for several nodes of one parent. Children come before their parents. */
+export function* siblingGroups({ root, principals }: IntentSets): Generator<SiblingNodes> {
+  yield* nodesBelow(root, 'catalog', {});
+  const siblings = [nodeSibling(root, NodeAccess.withoutEntries(principals.subjects.length, true), principals)];
+  yield { scope: 'everything', parentName: '', parentPath: '', parentPatterns: {}, siblings };
 
-  function* below(parent: NamedNode, level: Level, where: SiblingRule): Generator<SiblingNodes> {
-    const siblings: WideSibling[] = [];
-    const deeper = BELOW[level];
+  function* nodesBelow(parent: NamedNode, level: Level, parentPatterns: SiblingRule): Generator<SiblingNodes> {
+    const siblings: SiblingWithCompanions[] = [];
+    const childLevel = CHILD_LEVEL[level];
     for (const node of parent.children()) {
-      if (deeper !== null) yield* below(node, deeper, { ...where, [level]: literal(node.name) });
-      siblings.push(sibling(node, parent.access, principals));
-      if (deeper === null) siblings.push(...companions(node, parent.access, principals));
+      if (childLevel !== null)
+        yield* nodesBelow(node, childLevel, { ...parentPatterns, [level]: literalPattern(node.name) });
+      siblings.push(nodeSibling(node, parent.access, principals));
+      if (childLevel === null) siblings.push(...companionSiblings(node, parent.access, principals));
     }
-    yield { scope: level, above: parent.name, path: pathText(parent.resource), where, siblings };
+    yield { scope: level, parentName: parent.name, parentPath: pathText(parent.resource), parentPatterns, siblings };
   }
 }
 
-const BELOW: Record<Level, Level | null> = { catalog: 'schema', schema: 'table', table: null };
+const CHILD_LEVEL: Record<Level, Level | null> = { catalog: 'schema', schema: 'table', table: null };
 
-function sibling(
+function nodeSibling(
   { name, access }: NamedNode,
-  above: NodeAccess,
-  { none, serviceAccounts, setOf }: PrincipalIndex,
-): WideSibling {
+  parentAccess: NodeAccess,
+  { emptySet, serviceAccounts, setOf }: PrincipalIndex,
+): SiblingWithCompanions {
   const { changes } = access;
-  const byEffect = new Map<RuleEffect, number[]>();
-  const closed: number[] = [];
-  const closedHere: number[] = [];
-  for (const { position, from, to } of changes) {
-    const isSame = from.effect === to.effect;
-    const isClosedHere = to.closesCompanions && !from.closesCompanions;
-    if (isClosedHere && isSame && to.effect.privileges.length > 0) closedHere.push(position);
-    // The rule about all companions of the base table decides.
-    if (to.isClosedCompanion) closed.push(position);
-    if (to.isClosedCompanion || isSame || serviceAccounts.has(position)) continue;
-    getOrInsert(byEffect, to.effect, () => []).push(position);
+  const positionsByEffect = new Map<RuleEffect, number[]>();
+  const closedCompanionUsers: number[] = [];
+  const newlyClosedPositions: number[] = [];
+  for (const { position, parentState, nodeState } of changes) {
+    const isSameEffect = parentState.effect === nodeState.effect;
+    const closesHere = nodeState.closesCompanions && !parentState.closesCompanions;
+    if (closesHere && isSameEffect && nodeState.effect.privileges.length > 0) newlyClosedPositions.push(position);
+    // A companion (`table$suffix`) without access gets no rule of its own: the rule for all companions of the table decides.
+    if (nodeState.isClosedCompanion) closedCompanionUsers.push(position);
+    if (nodeState.isClosedCompanion || isSameEffect || serviceAccounts.has(position)) continue;
+    getOrInsert(positionsByEffect, nodeState.effect, () => []).push(position);
   }
-  const changed = [...byEffect].map(([effect, people]) => ({ effect, must: setOf(people) }));
-  const moved = Bitset.of(none.size, [...closed, ...[...byEffect.values()].flat()]);
-  const stayed = (people: Bitset): Bitset => people.minus(moved).minus(serviceAccounts);
-  const parts = changed.map(({ effect, must }) => {
+  const changedEffects = [...positionsByEffect].map(([effect, people]) => ({ effect, requiredUsers: setOf(people) }));
+  const changedUsers = Bitset.of(emptySet.size, [...closedCompanionUsers, ...[...positionsByEffect.values()].flat()]);
+  const withoutChangedUsers = (people: Bitset): Bitset => people.minus(changedUsers).minus(serviceAccounts);
+  const effectUsers = changedEffects.map(({ effect, requiredUsers }) => {
     const rank = effect.privileges.length;
-    const may = rank === 0 ? must : must.or(stayed(above.effects.get(effect) ?? none));
-    return { effect, rank, must, may };
+    const unchangedUsers = withoutChangedUsers(parentAccess.users.usersByEffect.get(effect) ?? emptySet);
+    const allowedUsers = rank === 0 ? requiredUsers : requiredUsers.or(unchangedUsers);
+    return { effect, rank, requiredUsers, allowedUsers };
   });
-  const reached = [...byEffect].flatMap(([{ privileges }, people]) => (privileges.length > 0 ? people : []));
-  const holders = stayed(above.reached).or(setOf(reached));
+  const givingEffects = [...positionsByEffect].filter(([{ privileges }]) => privileges.length > 0);
+  const newHolders = givingEffects.flatMap(([, people]) => people);
+  const holders = withoutChangedUsers(parentAccess.users.usersWithAccess).or(setOf(newHolders));
   return {
     name,
-    parts,
+    effectUsers,
     holders,
-    closed: () => access.closed.minus(serviceAccounts),
-    closedHere: setOf(closedHere).minus(serviceAccounts),
+    usersWithClosedCompanions: () => access.users.usersWithClosedCompanions.minus(serviceAccounts),
+    newlyClosedUsers: setOf(newlyClosedPositions).minus(serviceAccounts),
   };
 }
 
-/** The companions of a restricted table, for users who lose the access to companions that they have by broader rules. */
-function companions(
+/** Denies the companions (`table$suffix`) of a restricted table to the restricted users. */
+function companionSiblings(
   { name, access: { changes } }: NamedNode,
-  above: NodeAccess,
-  { none, serviceAccounts }: PrincipalIndex,
-): WideSibling[] {
-  const losing = changes.filter(
-    ({ from, to }) => to.closesCompanions && !from.closesCompanions && !to.isClosedCompanion,
+  parentAccess: NodeAccess,
+  { emptySet, serviceAccounts }: PrincipalIndex,
+): SiblingWithCompanions[] {
+  const closingChanges = changes.filter(
+    ({ parentState, nodeState }) =>
+      nodeState.closesCompanions && !parentState.closesCompanions && !nodeState.isClosedCompanion,
   );
-  const positions = losing.map(({ position }) => position);
-  const closed = Bitset.of(none.size, positions);
-  const must = closed.and(above.reached).minus(serviceAccounts);
-  if (must.isEmpty()) return [];
-  const holders = above.reached.minus(above.closed).minus(closed).minus(serviceAccounts);
-  return [
-    {
-      name: companionsOf(name),
-      parts: [{ effect: NOTHING, rank: 0, must, may: must }],
-      holders,
-      closed: () => none,
-      closedHere: none,
-    },
-  ];
+  const closedPositions = closingChanges.map(({ position }) => position);
+  const closedUsers = Bitset.of(emptySet.size, closedPositions);
+  const { usersWithAccess, usersWithClosedCompanions } = parentAccess.users;
+  const deniedUsers = closedUsers.and(usersWithAccess).minus(serviceAccounts);
+  if (deniedUsers.isEmpty()) return [];
+  const holders = usersWithAccess.minus(usersWithClosedCompanions).minus(closedUsers).minus(serviceAccounts);
+  const effectUsers = [denialUsers(NO_PRIVILEGES, deniedUsers)];
+  const noClosedCompanions = { usersWithClosedCompanions: () => emptySet, newlyClosedUsers: emptySet };
+  return [{ name: companionsName(name), effectUsers, holders, ...noClosedCompanions }];
 }

@@ -22,7 +22,7 @@ describe('the change of access', () => {
     const closed = { schema: 'f.*', privileges: [] };
     const open = { user: 'a.*', table: 's.*', privileges: ['SELECT' as const] };
     const after = { ...before, catalogs: [{ allow: 'read-only' as const }], tables: [closed, open] };
-    const whats = compareAccess(before, after, { things: 1_000, people: 10 }).gained.map(({ what }) => what);
+    const whats = compareAccess(before, after, { maxFacts: 1_000, maxPeople: 10 }).gained.map(({ what }) => what);
     expect(whats).toContainEqual(expect.stringMatching(/^SELECT from \(any other catalog\)[.]/));
   });
 
@@ -85,7 +85,7 @@ describe('the change of access', () => {
   });
 
   it('lists the first changes, and counts all of them', () => {
-    const { gained, gainedInAll } = compareAccess(document(empty()), document(story()), { things: 2, people: 1 });
+    const { gained, gainedInAll } = compareAccess(document(empty()), document(story()), { maxFacts: 2, maxPeople: 1 });
     expect(gained).toEqual([
       { what: 'SELECT from sales.eu.(any other table)', people: ['ana'], others: 1 },
       { what: 'SELECT from sales.eu.orders', people: ['ana'], others: 1 },

@@ -5,73 +5,78 @@ import {
   describeRestriction,
   displayName,
   isRestriction,
-  standingForOthers,
+  markRepresentative,
   type AccessFact,
 } from '../engine/access-fact.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import type { ComparisonSink } from '../engine/schema-comparison.js';
 import { addMember, countMembers, differences, isMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
-import { openPatterns } from '../lint/open-patterns.js';
+import { openPatternFindings } from '../lint/open-patterns.js';
 import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
 
-/** An access fact that these users gained or lost. */
 export interface ChangedAccess {
-  /** `SELECT from sales.eu.orders`; for a restriction `not:` and its description. */
+  /** The access in words, `SELECT from sales.eu.orders`; a restriction begins with `not:`. */
   what: string;
-  /** Names on the engine, sorted; `any other user` for those that no rule names. */
+  /** Names on the engine, sorted. `any other user` represents users that no rule names. */
   people: string[];
-  /** Number of further users. */
+  /** Number of further users, whose names are not listed. */
   others: number;
 }
 
-/** Access that users gain and lose between two documents, down to the table, the column and the filter. */
+/** Access that users gain and lose between two documents, including changes of filters, masks and hidden columns. */
 export interface AccessChange {
-  /** A filter, a mask or a hidden column that is dropped is a gain. */
+  /** Facts that users gain. A removed filter, mask or hidden column is a gain. */
   gained: ChangedAccess[];
   lost: ChangedAccess[];
-  /** Number of facts that are gained, and lost; the lists hold only the first of these. */
+  /** All gains and losses are counted, but the lists `gained` and `lost` end at a limit. */
   gainedInAll: number;
   lostInAll: number;
   /**
-   * Number of people who gain, and lose, anything; null: recorded by a version that did not count people. The right to act as
-   * somebody who is counted counts nobody.
+   * Number of people who gain any access. Null in records of earlier versions of Grantline, which did not count people. Impersonation of an
+   * added or removed person does not count.
    */
   peopleGaining: number | null;
   peopleLosing: number | null;
-  /** Number of (person, node) pairs with any change; `allPairs`: with any access before or after. */
+  /** Numbers of pairs of a user and a node: `changedPairs` with changed access, `allPairs` with any access before or after the change. */
   changedPairs: number;
   allPairs: number;
 }
 
-/** Limits of the lists: facts gained, as many facts lost, and people for each fact. The numbers count everything. */
-interface Bounds {
-  things: number;
-  people: number;
+/** Limits of the lists: gained facts, lost facts, and people for each fact. Counts are not limited. */
+export interface ListLimits {
+  maxFacts: number;
+  maxPeople: number;
 }
+
+export const LIST_LIMITS: ListLimits = { maxFacts: 100, maxPeople: 10 };
 
 /**
- * Compares the access that two documents give: for every user that either names and for strangers; on every node that either names, and
- * on one fresh node of each kind that open patterns tell apart; and for all other rights. A change of unnamed tables of a schema also
- * counts for named tables without a rule for the same users. The marker of the version is left out.
+ * Compares all access that two documents give. Invented users and nodes represent those that neither document names. The session property
+ * that marks the version is left out.
  */
 export function compareAccess(
-  before: RulesDocument,
-  after: RulesDocument,
-  bounds: Bounds = { things: 100, people: 10 },
+  oldRules: RulesDocument,
+  newRules: RulesDocument,
+  limits = LIST_LIMITS,
   patterns = new PatternCache(),
 ): AccessChange {
-  const people = new UserUniverse([], [before, after], patterns, true);
-  const engines = [new EngineSets(before, patterns, people), new EngineSets(after, patterns, people)] as const;
-  const counter = new ChangeCounter(engines[0], bounds);
-  // A text found at the target may have open patterns, and then one fresh name does not represent all other names.
-  const isOpen = [before, after].some((rules) => openPatterns(rules, patterns, people).length > 0);
-  compareDocuments(...engines, counter, isOpen);
-  return counter.change();
+  const universe = new UserUniverse([], [oldRules, newRules], patterns, true);
+  const engines = [new EngineSets(oldRules, patterns, universe), new EngineSets(newRules, patterns, universe)] as const;
+  const counter = new ChangeCounter(engines[0], limits);
+  // A text that Grantline did not write may have patterns such as `a.*`. One invented name then cannot stand for all unlisted names.
+  const hasOpenPatterns = [oldRules, newRules].some(
+    (rules) => openPatternFindings(rules, patterns, universe).length > 0,
+  );
+  compareDocuments(...engines, counter, hasOpenPatterns);
+  return counter.toAccessChange();
 }
 
-/** Counts all changes while two engines are compared, and lists the first of them. */
-class ChangeCounter implements DocumentComparisonSink {
+interface CountedUsers extends Pick<EngineSets, 'wordCount' | 'everyWordIndex'> {
+  universe: Pick<UserUniverse, 'names' | 'isRepresentative' | 'positionsOf'>;
+}
+
+export class ChangeCounter implements DocumentComparisonSink {
   private readonly gained: ChangedAccess[] = [];
   private readonly lost: ChangedAccess[] = [];
   private gainedInAll = 0;
@@ -79,87 +84,90 @@ class ChangeCounter implements DocumentComparisonSink {
   private changedPairs = 0;
   private allPairs = 0;
   /** Users with a change at the node that is being compared. */
-  private readonly changed: Bitset;
-  private readonly gaining: Bitset;
-  private readonly losing: Bitset;
-  /** Users for whom the unnamed tables of a schema change, and users with access to these tables. */
-  private everywhere = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
+  private readonly changedUsers: Bitset;
+  private readonly gainingUsers: Bitset;
+  private readonly losingUsers: Bitset;
+  /** At tables that no rule names, in the current schema: users whose access changes, and users with any access. */
+  private unnamedTables = { changed: NO_USERS, reaching: NO_USERS, changedCount: 0, reachingCount: 0 };
 
   constructor(
-    private readonly engine: EngineSets,
-    private readonly bounds: Bounds,
+    private readonly countedUsers: CountedUsers,
+    private readonly limits: ListLimits,
   ) {
-    const set = (): Bitset => new Uint32Array(engine.width);
-    this.changed = set();
-    this.gaining = set();
-    this.losing = set();
+    const newUserSet = (): Bitset => new Uint32Array(countedUsers.wordCount);
+    this.changedUsers = newUserSet();
+    this.gainingUsers = newUserSet();
+    this.losingUsers = newUserSet();
   }
 
-  change(): AccessChange {
+  toAccessChange(): AccessChange {
     const { gained, lost, gainedInAll, lostInAll, changedPairs, allPairs } = this;
-    const [peopleGaining, peopleLosing] = [this.count(this.gaining), this.count(this.losing)];
+    const [peopleGaining, peopleLosing] = [this.countUsers(this.gainingUsers), this.countUsers(this.losingUsers)];
     return { gained, lost, gainedInAll, lostInAll, peopleGaining, peopleLosing, changedPairs, allPairs };
   }
 
-  /** A restriction that is dropped is gained access. */
-  compare(...[fact, active, before, after, among = null]: Parameters<ComparisonSink['compare']>): void {
-    const [less, more] = differences(active, before, after, among);
-    if (more.length + less.length === 0) return;
-    const changed = fact();
-    const [gained, lost] = isRestriction(changed) ? [less, more] : [more, less];
-    const what = isRestriction(changed) ? `not: ${describeRestriction(changed)}` : describePermission(changed);
-    for (const position of [...gained, ...lost]) addMember(this.changed, position);
-    // Whoever comes or goes is counted by then, by the right to execute queries.
-    const actedAs = changed.about === 'impersonation' ? this.engine.people.named(changed.newUser) : [];
-    for (const [people, positions] of [[this.gaining, gained] as const, [this.losing, lost] as const]) {
-      if (actedAs.some((position) => isMember(people, position))) continue;
+  /** Records the users who gain or lose an access. The end of a restriction is a gain. */
+  compare(...[fact, activeWords, oldUsers, newUsers, users = null]: Parameters<ComparisonSink['compare']>): void {
+    const [onlyBefore, onlyAfter] = differences(activeWords, oldUsers, newUsers, users);
+    if (onlyAfter.length + onlyBefore.length === 0) return;
+    const changedFact = fact();
+    const [gained, lost] = isRestriction(changedFact) ? [onlyBefore, onlyAfter] : [onlyAfter, onlyBefore];
+    const what = isRestriction(changedFact)
+      ? `not: ${describeRestriction(changedFact)}`
+      : describePermission(changedFact);
+    for (const position of [...gained, ...lost]) addMember(this.changedUsers, position);
+    // The right to impersonate a person who also gains (or loses) access is not counted, because it comes and goes with that person.
+    const impersonatedPositions =
+      changedFact.about === 'impersonation' ? this.countedUsers.universe.positionsOf(changedFact.newUser) : [];
+    for (const [people, positions] of [[this.gainingUsers, gained] as const, [this.losingUsers, lost] as const]) {
+      if (impersonatedPositions.some((position) => isMember(people, position))) continue;
       for (const position of positions) addMember(people, position);
     }
-    if (gained.length > 0 && this.gainedInAll++ < this.bounds.things)
-      this.gained.push(this.changedAccess(what, gained));
-    if (lost.length > 0 && this.lostInAll++ < this.bounds.things) this.lost.push(this.changedAccess(what, lost));
+    if (gained.length > 0 && this.gainedInAll++ < this.limits.maxFacts)
+      this.gained.push(this.toChangedAccess(what, gained));
+    if (lost.length > 0 && this.lostInAll++ < this.limits.maxFacts) this.lost.push(this.toChangedAccess(what, lost));
   }
 
-  comparedEverywhere(reaching: Bitset): void {
-    const [changedCount, reachingCount] = [this.count(this.changed), this.count(reaching)];
-    this.everywhere = { changed: this.changed.slice(), reaching: reaching.slice(), changedCount, reachingCount };
-    this.closeNode(this.engine.everyWord, reaching);
+  endUnnamedTables(reachingUsers: Bitset): void {
+    const [changed, reaching] = [this.changedUsers.slice(), reachingUsers.slice()];
+    const counts = { changedCount: this.countUsers(changed), reachingCount: this.countUsers(reaching) };
+    this.unnamedTables = { changed, reaching, ...counts };
+    this.countPairs(this.countedUsers.everyWordIndex, reachingUsers);
   }
 
-  /** Users without a rule at this table have the access of unnamed tables. */
-  comparedTable(active: Uint32Array, reaching: Bitset): void {
-    const { changed, reaching: reachingAny, changedCount, reachingCount } = this.everywhere;
-    this.closeNode(active, reaching);
-    this.changedPairs += changedCount - this.count(changed, active);
-    this.allPairs += reachingCount - this.count(reachingAny, active);
+  endTable(activeWords: Uint32Array, reachingUsers: Bitset): void {
+    const { changed: changedUsers, reaching: usersReachingUnnamed, changedCount, reachingCount } = this.unnamedTables;
+    this.countPairs(activeWords, reachingUsers);
+    this.changedPairs += changedCount - this.countUsers(changedUsers, activeWords);
+    this.allPairs += reachingCount - this.countUsers(usersReachingUnnamed, activeWords);
   }
 
-  /** Counts a right as a node. The mode `all` of a catalog is not counted, because it shows in the privileges that it opens. */
-  compareRight(fact: AccessFact, had: Bitset, has: Bitset): void {
+  /** Compares the users with a right that is not about a table. Skips the catalog mode `all`: it only lets users use privileges, which are compared themselves. */
+  compareHolders(fact: AccessFact, holdersBefore: Bitset, holdersAfter: Bitset): void {
     if (fact.about === 'catalog-mode' && fact.mode === 'all') return;
-    this.compare(() => fact, this.engine.everyWord, had, has);
-    const either = had.map((word, index) => word | wordAt(has, index));
-    this.closeNode(this.engine.everyWord, either);
+    this.compare(() => fact, this.countedUsers.everyWordIndex, holdersBefore, holdersAfter);
+    const usersWithAccess = holdersBefore.map((word, index) => word | wordAt(holdersAfter, index));
+    this.countPairs(this.countedUsers.everyWordIndex, usersWithAccess);
   }
 
-  /** Counts, at one node, users with a change, and users with access before or after. */
-  private closeNode(active: Uint32Array, reaching: Bitset): void {
-    this.changedPairs += this.count(this.changed, active);
-    this.allPairs += this.count(reaching, active);
-    for (const index of active) this.changed[index] = 0;
+  /** Counts the users with a change at one node, and the users with access before or after. */
+  private countPairs(activeWords: Uint32Array, reachingUsers: Bitset): void {
+    this.changedPairs += this.countUsers(this.changedUsers, activeWords);
+    this.allPairs += this.countUsers(reachingUsers, activeWords);
+    for (const index of activeWords) this.changedUsers[index] = 0;
   }
 
-  private count(words: Bitset, active = this.engine.everyWord): number {
-    return active.reduce((sum, index) => sum + countMembers(wordAt(words, index)), 0);
+  private countUsers(users: Bitset, activeWords = this.countedUsers.everyWordIndex): number {
+    return activeWords.reduce((sum, index) => sum + countMembers(wordAt(users, index)), 0);
   }
 
-  private changedAccess(what: string, positions: readonly number[]): ChangedAccess {
-    const { people } = this.engine;
-    const names = positions.slice(0, this.bounds.people).map((position) => {
-      const name = people.names()[position] ?? '';
-      return people.isUnnamed(position) ? displayName(standingForOthers(name), 'any other user') : name;
+  private toChangedAccess(what: string, userPositions: readonly number[]): ChangedAccess {
+    const { universe } = this.countedUsers;
+    const names = userPositions.slice(0, this.limits.maxPeople).map((position) => {
+      const name = universe.names()[position] ?? '';
+      return universe.isRepresentative(position) ? displayName(markRepresentative(name), 'any other user') : name;
     });
-    return { what, people: names.sort(), others: positions.length - names.length };
+    return { what, people: names.sort(), others: userPositions.length - names.length };
   }
 }
 

@@ -3,7 +3,7 @@ import {
   describeRestriction,
   displayName,
   isRestriction,
-  pathOf,
+  resourceText,
   type AccessFact,
 } from '../engine/access-fact.js';
 import { groupBy } from '../../kernel/collections.js';
@@ -11,7 +11,7 @@ import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
 
-/** Rights that Grantline's own rules never give. A fresh `name` represents all names that no file spells out. */
+/** Rights that Grantline's own rules never give, but rules files of other authors can give. */
 export type OtherRight =
   | { about: 'authorization'; to: 'user' | 'role'; name: string }
   | { about: 'catalog-ownership'; resource: Node };
@@ -20,15 +20,14 @@ type Direction = 'gained' | 'lost';
 type Fact = AccessFact | OtherRight;
 type NodeForm = Partial<Record<'catalog' | 'schema' | 'table' | 'column', string | null>>;
 
-/** One entry for `--json`. */
 export interface AccessDifferenceForm {
   kind: string;
-  /** Node down to the last level that a file names; null at a level: any other name. */
+  /** The node. Null in place of a name stands for all names that neither file contains. */
   resource?: NodeForm;
-  /** `SELECT from sales.eu.orders`; for a restriction with `now` or `no longer`. */
+  /** The access in words, such as `SELECT from sales.eu.orders`. A restriction begins with `now: ` or `no longer: `. */
   what: string;
   people: string[];
-  /** Users that neither file names: `any other user`, or `ana_…` for an open pattern. */
+  /** Users that neither file names. `ana_…`: users who match a pattern, such as `ana_.*`. `any other user`: all others. */
   strangers: string[];
   [detail: string]: unknown;
 }
@@ -37,7 +36,7 @@ export function accessDiffForm({ gained, lost }: AccessDiff<Fact>): Record<Direc
   return { gained: gained.map(differenceForm('gained')), lost: lost.map(differenceForm('lost')) };
 }
 
-/** Lines for a terminal, grouped by users. Facts that differ only in the last name share a line. */
+/** Lines for a terminal, grouped by users. Texts that differ only in the name at the end share a line. */
 export function accessDiffLines({ gained, lost }: AccessDiff<Fact>): string[] {
   return [...linesOf('gained', gained), ...linesOf('lost', lost)];
 }
@@ -59,12 +58,12 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
     case 'row-filter':
     case 'catalog-ownership': {
       const { about: _, resource, ...details } = fact;
-      return { kind, resource: cutOff(resource), ...details };
+      return { kind, resource: spelledLevels(resource), ...details };
     }
     case 'column-mask':
     case 'hidden-column': {
       const { about: _, resource, column, ...details } = fact;
-      return { kind, resource: { ...cutOff(resource), column }, ...details };
+      return { kind, resource: { ...spelledLevels(resource), column }, ...details };
     }
     case 'queries':
       return fact.owner === undefined
@@ -75,35 +74,35 @@ function factForm(fact: Fact): Pick<AccessDifferenceForm, 'kind' | 'resource'> &
     case 'routine':
       return {
         kind: fact.kind,
-        resource: cutOff(fact.resource),
-        name: named(fact.resource.routine ?? FRESH_PREFIX),
+        resource: spelledLevels(fact.resource),
+        name: spelledName(fact.resource.routine ?? FRESH_PREFIX),
         privilege: fact.privilege,
       };
     case 'session-property':
       return {
         kind,
-        property: named(fact.property),
-        ...(fact.catalog !== null && { resource: { catalog: named(fact.catalog) } }),
+        property: spelledName(fact.property),
+        ...(fact.catalog !== null && { resource: { catalog: spelledName(fact.catalog) } }),
       };
     case 'system-information':
       return { kind, right: fact.right };
     case 'authorization':
-      return { kind, [`new_${fact.to}`]: named(fact.name) };
+      return { kind, [`new_${fact.to}`]: spelledName(fact.name) };
   }
 }
 
-function cutOff(resource: Node): NodeForm {
-  const levels = LEVELS.flatMap((level) => {
+function spelledLevels(resource: Node): NodeForm {
+  const namesByLevel = LEVELS.flatMap((level) => {
     const name = resource[level];
-    return name === undefined ? [] : [[level, named(name)] as const];
+    return name === undefined ? [] : [[level, spelledName(name)] as const];
   });
-  return Object.fromEntries(levels.slice(0, levels.findLastIndex(([, name]) => name !== null) + 1));
+  return Object.fromEntries(namesByLevel.slice(0, namesByLevel.findLastIndex(([, name]) => name !== null) + 1));
 }
 
-/** Null: any name that neither file spells out. */
-function named(name: string): string | null {
-  const shown = displayName(name, '');
-  return shown === '' ? null : shown;
+/** The name. Null: the name is invented, and represents all names that neither file contains. */
+function spelledName(name: string): string | null {
+  const shownName = displayName(name, '');
+  return shownName === '' ? null : shownName;
 }
 
 function userName(name: string): string {
@@ -113,43 +112,38 @@ function userName(name: string): string {
 function describeChange(fact: Fact, direction: Direction): string {
   if (fact.about === 'authorization')
     return `SET AUTHORIZATION to the ${fact.to} ${displayName(fact.name, `(any other ${fact.to})`)}`;
-  if (fact.about === 'catalog-ownership') return `create and drop the catalog ${pathOf(fact.resource)}`;
+  if (fact.about === 'catalog-ownership') return `create and drop the catalog ${resourceText(fact.resource)}`;
   if (!isRestriction(fact)) return describePermission(fact);
   return `${direction === 'gained' ? 'no longer' : 'now'}: ${describeRestriction(fact)}`;
 }
 
 function linesOf(direction: Direction, differences: readonly AccessDifference<Fact>[]): string[] {
-  const byUsers = groupBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
-  return [...byUsers.values()].flatMap((alike) => {
-    const [{ people, strangers }] = alike;
+  const differencesByUsers = groupBy(differences, ({ people, strangers }) => JSON.stringify([people, strangers]));
+  return [...differencesByUsers.values()].flatMap((sameUsersDifferences) => {
+    const [{ people, strangers }] = sameUsersDifferences;
     const users = [...new Set([...people, ...strangers.map(userName)])];
-    const count = users.length > 1 ? ` (${users.length})` : '';
-    return [
-      `${direction} by ${users.join(', ')}${count}:`,
-      ...merged(
-        alike.map(({ fact }) => fact),
-        direction,
-      ),
-    ];
+    const countText = users.length > 1 ? ` (${users.length})` : '';
+    const facts = sameUsersDifferences.map(({ fact }) => fact);
+    return [`${direction} by ${users.join(', ')}${countText}:`, ...mergeFacts(facts, direction)];
   });
 }
 
-/** `SELECT from sales.eu.orders` and `SELECT from sales.eu.visits` as `SELECT from sales.eu.{orders, visits}`. */
-function merged(facts: readonly Fact[], direction: Direction): string[] {
-  const parts = facts.map((fact) => {
-    const whole = describeChange(fact, direction);
-    const last = lastName(fact);
-    return last !== null && whole.endsWith(last)
-      ? { head: whole.slice(0, -last.length), last }
-      : { head: whole, last: '' };
+/** Merges texts that differ only in the name at the end: `SELECT from sales.eu.{orders, visits}`. */
+function mergeFacts(facts: readonly Fact[], direction: Direction): string[] {
+  const factTexts = facts.map((fact) => {
+    const changeText = describeChange(fact, direction);
+    const nameAtEnd = lastName(fact);
+    return nameAtEnd !== null && changeText.endsWith(nameAtEnd)
+      ? { head: changeText.slice(0, -nameAtEnd.length), endName: nameAtEnd }
+      : { head: changeText, endName: '' };
   });
-  return [...groupBy(parts, ({ head }) => head)].map(([head, alike]) => {
-    const names = [...new Set(alike.map(({ last }) => last))];
+  return [...groupBy(factTexts, ({ head }) => head)].map(([head, sameHeadTexts]) => {
+    const names = [...new Set(sameHeadTexts.map(({ endName: nameAtEnd }) => nameAtEnd))];
     return `  ${head}${names.length > 1 ? `{${names.join(', ')}}` : (names[0] ?? '')}`;
   });
 }
 
-/** The name at the end of a permission's text. */
+/** The name at the end of the text about a right (`fact`); null: the text does not end with a name. */
 function lastName(fact: Fact): string | null {
   if (fact.about === 'impersonation') return displayName(fact.newUser, 'a stranger');
   if (fact.about === 'queries' && fact.owner !== undefined) return displayName(fact.owner, 'any other user');

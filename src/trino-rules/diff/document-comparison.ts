@@ -1,71 +1,69 @@
-import { MARKER } from '../document/rules-document.js';
+import { MARKER_PREFIX } from '../document/rules-document.js';
 import type { AccessFact } from '../engine/access-fact.js';
-import type { CatalogModes, EngineSets } from '../engine/engine-sets.js';
+import type { UsersByCatalogMode, EngineSets } from '../engine/engine-sets.js';
 import { everyRight, holders } from '../engine/rights.js';
 import { SchemaComparison, type ComparisonSink } from '../engine/schema-comparison.js';
-import { type Branch, everyKindOfName, namesAt, onlyFreshName, placeBelow } from '../engine/rule-trie.js';
+import { type Branch, nameKindChooser, namesAt, freshNameChooser, nameLevelOf } from '../engine/rule-trie.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { wordAt, type Bitset } from '../engine/sparse-bitset.js';
 
-/** Receives the changes between two documents. */
-export interface DocumentComparisonSink extends Pick<
-  ComparisonSink,
-  'compare' | 'comparedEverywhere' | 'comparedTable'
-> {
-  /** A fact that belongs to no table: users who had it, and users who have it. */
-  compareRight(fact: AccessFact, had: Bitset, has: Bitset): void;
+const NO_EXTRA_QUESTIONS = { sessionProperties: [], routines: [], asksOwners: false } as const;
+
+export interface DocumentComparisonSink extends Pick<ComparisonSink, 'compare' | 'endUnnamedTables' | 'endTable'> {
+  compareHolders(fact: AccessFact, holdersBefore: Bitset, holdersAfter: Bitset): void;
 }
 
 /**
- * Compares the access of two documents: tables, then `system`, then all other rights. The marker of the version is left out.
- * @param isEvery compares every user on every kind of name that open patterns tell apart; false: only for documents without these
+ * Compares the access that two documents give, first to tables, then all other rights. The session property that marks the version is left out.
+ * @param coversEveryNameKind whether to compare more than one invented name. Must be true if patterns contain `.*`
  */
 export function compareDocuments(
-  before: EngineSets,
-  after: EngineSets,
+  oldEngine: EngineSets,
+  newEngine: EngineSets,
   sink: DocumentComparisonSink,
-  isEvery = false,
+  coversEveryNameKind = false,
 ): void {
-  const schemas = new SchemaComparison(before, restrictedAlike(sink));
-  const unnamed = isEvery ? everyKindOfName(before.patterns) : onlyFreshName(before.patterns);
-  const names = (branches: readonly Branch[]): Set<string> => namesAt(placeBelow(branches), unnamed);
-  const catalogs = names([...before.catalogBranches(), ...after.catalogBranches()]);
-  // `system` is compared last, and even without rules, because the engine opens it itself.
+  const schemaComparison = new SchemaComparison(oldEngine, toComparisonSink(sink));
+  const chooseNames = coversEveryNameKind ? nameKindChooser(oldEngine.patterns) : freshNameChooser(oldEngine.patterns);
+  const namesIn = (branches: readonly Branch[]): Set<string> => namesAt(nameLevelOf(branches), chooseNames);
+  const catalogs = namesIn([...oldEngine.catalogBranches(), ...newEngine.catalogBranches()]);
+  // `system` is compared last, and even if no rule names it, because the engine itself lets users into `system`.
   catalogs.delete('system');
   catalogs.add('system');
   for (const catalog of catalogs) {
-    const [had, has] = [before.modes(catalog), after.modes(catalog)];
-    for (const schema of names([...before.schemaBranches(catalog), ...after.schemaBranches(catalog)])) {
-      const [former, next] = [
-        new SchemaTables(before, catalog, schema, had),
-        new SchemaTables(after, catalog, schema, has),
+    const [modesBefore, modesAfter] = [oldEngine.usersByMode(catalog), newEngine.usersByMode(catalog)];
+    for (const schema of namesIn([...oldEngine.schemaBranches(catalog), ...newEngine.schemaBranches(catalog)])) {
+      const [tablesBefore, tablesAfter] = [
+        new SchemaTables(oldEngine, catalog, schema, modesBefore),
+        new SchemaTables(newEngine, catalog, schema, modesAfter),
       ];
-      const unnamedTables = isEvery ? unnamed(placeBelow([former.branch, next.branch])) : null;
-      schemas.compare({ catalog, schema }, former, next, unnamedTables);
+      const branches = [tablesBefore.schemaBranch, tablesAfter.schemaBranch];
+      const unnamedTables = coversEveryNameKind ? chooseNames(nameLevelOf(branches)) : null;
+      schemaComparison.compare({ catalog, schema }, tablesBefore, tablesAfter, unnamedTables);
     }
-    const mode = (mode: 'read-only' | 'all') => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
-    sink.compareRight(mode('read-only'), entering(had), entering(has));
-    sink.compareRight(mode('all'), had.all, has.all);
+    const modeFact = (modeFact: 'read-only' | 'all') =>
+      ({ about: 'catalog-mode', resource: { catalog }, mode: modeFact }) as const;
+    sink.compareHolders(modeFact('read-only'), usersWithAccess(modesBefore), usersWithAccess(modesAfter));
+    sink.compareHolders(modeFact('all'), modesBefore.all, modesAfter.all);
   }
-  for (const right of everyRight([before, after], { properties: [], routines: [] }, unnamed)) {
-    if (right.about === 'session-property' && right.property.startsWith(MARKER)) continue;
-    sink.compareRight(right, holders(before, right), holders(after, right));
+  for (const right of everyRight([oldEngine, newEngine], NO_EXTRA_QUESTIONS, chooseNames)) {
+    if (right.about === 'session-property' && right.property.startsWith(MARKER_PREFIX)) continue;
+    sink.compareHolders(right, holders(oldEngine, right), holders(newEngine, right));
   }
 }
 
-function restrictedAlike(sink: DocumentComparisonSink): ComparisonSink {
+export function toComparisonSink(sink: DocumentComparisonSink): ComparisonSink {
   return {
-    compare: (...sets) => sink.compare(...sets),
-    comparedEverywhere: (reaching) => sink.comparedEverywhere?.(reaching),
-    comparedTable: (active, reaching) => sink.comparedTable?.(active, reaching),
-    // Restrictions of users who gain or lose all access are no change.
-    restrictedAmong: (before, after) => before & after,
-    // A mask has no effect on a column that is hidden, before or after.
-    maskedAmong: (restricted, hidden) => restricted & ~hidden,
+    compare: (...parameters) => sink.compare(...parameters),
+    endUnnamedTables: (reachingUsers) => sink.endUnnamedTables?.(reachingUsers),
+    endTable: (activeWords, reachingUsers) => sink.endTable?.(activeWords, reachingUsers),
+    // For users who gain or lose all access, restrictions are not compared.
+    usersToCompare: (oldWord, newWord) => oldWord & newWord,
+    // Masks are not compared for users from whom one of the documents hides the column.
+    maskUsersToCompare: (restrictedWord, hiddenWord) => restrictedWord & ~hiddenWord,
   };
 }
 
-/** Users who may enter a catalog, in any mode. */
-function entering({ all, readOnly }: CatalogModes): Bitset {
+function usersWithAccess({ all, readOnly }: UsersByCatalogMode): Bitset {
   return all.map((word, index) => word | wordAt(readOnly, index));
 }

@@ -1,62 +1,59 @@
 import { groupBy } from '../../kernel/collections.js';
-import { jsonOrNull, plainValue, readJson } from '../../kernel/json-reader.js';
+import { canonicalJson, jsonOrNull, plainValue, readJson } from '../../kernel/json-reader.js';
 
-/** Changes between two texts, as rules with their section: `tables {"user":"ana",…}`. */
+/** Rules that are added or removed between two texts, each with its section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {
   added: string[];
   removed: string[];
 }
 
 /**
- * Rules that one text has more often than the other, in order. Moved rules and the order of keys are no change. A text that even the
- * engine cannot read counts as empty. The marker of the version, which always differs, is left out.
+ * The rules that are added and removed between two texts. Moving a rule or reordering its keys is no change. A text that the engine cannot
+ * read counts as empty. The rule that marks the version is left out, because it differs between any two versions.
  */
-export function diffRules(before: string | null, after: string): RulesDiff {
-  const [former, next] = [rulesOf(before ?? ''), rulesOf(after)];
-  const lines = (rules: readonly RuleLine[]): string[] => rules.map(({ line }) => line);
-  return { added: lines(missingFrom(former, next)), removed: lines(missingFrom(next, former)) };
+export function diffRules(oldText: string | null, newText: string | null): RulesDiff {
+  const [oldRules, newRules] = [rulesOf(oldText ?? ''), rulesOf(newText ?? '')];
+  const linesOf = (rules: readonly RuleLine[]): string[] => rules.map(({ line }) => line);
+  return { added: linesOf(missingFrom(oldRules, newRules)), removed: linesOf(missingFrom(newRules, oldRules)) };
 }
 
-/** Sections whose common rules are in another order, which alone can change access: the first match decides. */
-export function reorderedSections(before: string, after: string): string[] {
-  const [former, next] = [rulesOf(before), rulesOf(after)];
-  const common = (rules: readonly RuleLine[], other: readonly RuleLine[]): Map<string, RuleLine[]> => {
-    const missing = new Set(missingFrom(other, rules));
+/** Sections in which the order of the common rules differs between two texts. The order can change access, because the first match decides. */
+export function reorderedSections(oldText: string, newText: string): string[] {
+  const [oldRules, newRules] = [rulesOf(oldText), rulesOf(newText)];
+  const commonRules = (rules: readonly RuleLine[], otherRules: readonly RuleLine[]): Map<string, RuleLine[]> => {
+    const missingRules = new Set(missingFrom(otherRules, rules));
     return groupBy(
-      rules.filter((rule) => !missing.has(rule)),
+      rules.filter((rule) => !missingRules.has(rule)),
       ({ section }) => section,
     );
   };
-  const order = (rules: readonly RuleLine[] = []): string => rules.map(({ canonical }) => canonical).join('\n');
-  const [ofFormer, ofNext] = [common(former, next), common(next, former)];
-  return [...ofFormer].flatMap(([section, rules]) => (order(rules) === order(ofNext.get(section)) ? [] : [section]));
+  const orderText = (rules: readonly RuleLine[] = []): string => rules.map(({ sortedText }) => sortedText).join('\n');
+  const [commonBefore, commonAfter] = [commonRules(oldRules, newRules), commonRules(newRules, oldRules)];
+  return [...commonBefore].flatMap(([section, rules]) =>
+    orderText(rules) === orderText(commonAfter.get(section)) ? [] : [section],
+  );
 }
 
 interface RuleLine {
   section: string;
   line: string;
-  /** A text that is equal for equal rules. */
-  canonical: string;
+  /** The rule with sorted keys, so that equal rules have equal texts. */
+  sortedText: string;
 }
 
 function rulesOf(text: string): RuleLine[] {
-  return Object.entries(parsed(text))
+  return Object.entries(parseSections(text))
     .flatMap(([section, rules]) =>
       (Array.isArray(rules) ? rules : []).map((rule: unknown) => ({
         section,
         line: `${section} ${JSON.stringify(rule)}`,
-        canonical: `${section} ${JSON.stringify(rule, keysInOrder)}`,
+        sortedText: `${section} ${canonicalJson(rule)}`,
       })),
     )
     .filter(({ line }) => !line.includes('"property":"grantline_rules_'));
 }
 
-function keysInOrder(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function parsed(text: string): object {
+function parseSections(text: string): object {
   const value = jsonOrNull(text) ?? readLeniently(text);
   return typeof value === 'object' && value !== null ? value : {};
 }
@@ -66,12 +63,12 @@ function readLeniently(text: string): unknown {
   return root === null ? null : plainValue(root);
 }
 
-function missingFrom(other: readonly RuleLine[], rules: readonly RuleLine[]): RuleLine[] {
-  const left = new Map<string, number>();
-  for (const { canonical } of other) left.set(canonical, (left.get(canonical) ?? 0) + 1);
-  return rules.filter(({ canonical }) => {
-    const count = left.get(canonical) ?? 0;
-    left.set(canonical, count - 1);
+function missingFrom(otherRules: readonly RuleLine[], rules: readonly RuleLine[]): RuleLine[] {
+  const remainingCounts = new Map<string, number>();
+  for (const { sortedText } of otherRules) remainingCounts.set(sortedText, (remainingCounts.get(sortedText) ?? 0) + 1);
+  return rules.filter(({ sortedText }) => {
+    const count = remainingCounts.get(sortedText) ?? 0;
+    remainingCounts.set(sortedText, count - 1);
     return count <= 0;
   });
 }

@@ -7,27 +7,27 @@ export function codePoints(...ranges: [number, number][]): CharSet {
   return CharSet.empty(LAST_CODE_POINT).union(ranges.map(([min, max]) => ({ min, max })));
 }
 
-/** Java's dot, without DOTALL. */
+/** The characters that Java's `.` matches without DOTALL: all but line ends. */
 export const DOT = codePoints([0x0a, 0x0a], [0x0d, 0x0d], [0x85, 0x85], [0x2028, 0x2029]).negate();
 
 /** Whether an offset is between the two surrogates of a pair. */
-export function isWithinCharacter(text: string, at: number): boolean {
-  return isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1));
+export function isWithinCharacter(text: string, offset: number): boolean {
+  return isLowSurrogate(text.charCodeAt(offset)) && isHighSurrogate(text.charCodeAt(offset - 1));
 }
 
-/** Whether the concatenation would pair a high surrogate with a low one. */
-export function wouldPair(before: string, after: string): boolean {
-  return isLow(after.charCodeAt(0)) && isHigh(before.charCodeAt(before.length - 1));
+/** Whether the end of `before` and the beginning of `after` would form a surrogate pair. */
+export function wouldPairSurrogates(before: string, after: string): boolean {
+  return isLowSurrogate(after.charCodeAt(0)) && isHighSurrogate(before.charCodeAt(before.length - 1));
 }
 
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
+function isHighSurrogate(codeUnit: number): boolean {
+  return codeUnit >= 0xd800 && codeUnit <= 0xdbff;
 }
 
-function isLow(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
+function isLowSurrogate(codeUnit: number): boolean {
+  return codeUnit >= 0xdc00 && codeUnit <= 0xdfff;
 }
 
-export function unitsOf(code: number): number {
+export function utf16Length(code: number): number {
   return code > 0xffff ? 2 : 1;
 }

@@ -1,145 +1,156 @@
-/** Warnings about the expression of a policy, a sentence each. */
+/** Warnings about the SQL expression of a policy, one sentence each. */
 export function expressionWarnings(policy: { kind: string; expression?: string }): string[] {
   const { kind, expression = '' } = policy;
-  return [kind === 'row_filter' ? filterLeak(expression) : null, groupsOfProvider(expression)].filter(
+  return [kind === 'row_filter' ? filterLeakProblem(expression) : null, currentGroupsProblem(expression)].filter(
     (each) => each !== null,
   );
 }
 
 /**
- * Why a reader's own predicate may run on rows outside a row filter: the engine plans a part of the filter as a join. Found by tokens: IN,
- * NOT IN, EXISTS, comparisons with ANY, SOME or ALL of a sub-query, and a sub-query with a qualified name that its FROM does not name
- * (a field of a row looks alike). Not found: an unqualified column of the filtered table in a sub-query.
+ * Warns about a row filter that the engine plans as a join, because a reader's own predicate may then run on rows that the filter leaves
+ * out. Such filters have a sub-query. A warning can be false, because a field of a row looks like a qualified column (`t.c`).
  */
-export function filterLeak(filter: string): string | null {
-  const part = joinedPart(tokensOf(filter));
-  if (part === null) return null;
+export function filterLeakProblem(filter: string): string | null {
+  const joinCause = predicatePlannedAsJoin(tokensOf(filter));
+  if (joinCause === null) return null;
   return (
-    `${part} makes the row filter a join, before which a reader's own predicate may run and print rows that the filter leaves out: write a ` +
+    `${joinCause} makes the row filter a join, before which a reader's own predicate may run and print rows that the filter leaves out: write a ` +
     'list of values or contains((SELECT array_agg(x) …), column), and over JDBC only comparisons of columns with constants'
   );
 }
 
-/** Why a filter or mask with `current_groups()` does not see the recorded groups. */
-export function groupsOfProvider(expression: string): string | null {
-  const isAsked = tokensOf(expression).some((each, i, all) => nameOf(each) === 'current_groups' && all[i + 1] === '(');
-  if (!isAsked) return null;
+/** Warns about `current_groups()` in a filter or mask, because this function does not know Grantline's groups. */
+export function currentGroupsProblem(expression: string): string | null {
+  const callsFunction = tokensOf(expression).some(
+    (each, i, tokens) => nameOf(each) === 'current_groups' && tokens[i + 1] === '(',
+  );
+  if (!callsFunction) return null;
   return (
     "current_groups() asks the engine's own group provider, not the groups that are recorded here: without a provider it is empty, and " +
     'NOT contains(current_groups(), …) lets all rows through; write a policy for each group'
   );
 }
 
-/** Columns of its table that an expression names, in lower case. Names in sub-queries and qualified names are left out. */
+/** The columns that an expression names, in lower case. Names in sub-queries and qualified names are left out. */
 export function columnsIn(expression: string): Set<string> {
   const tokens = tokensOf(expression);
   const columns = new Set<string>();
-  /** Open parentheses inside a sub-query. */
+  /** Number of open parentheses since a sub-query began; 0 outside of sub-queries. */
   let depth = 0;
-  for (const [at, token] of tokens.entries()) {
-    const [before = '', after = ''] = [tokens[at - 1], tokens[at + 1]];
-    if (token === '(' && (depth > 0 || QUERY.has(after) || after === 'WITH')) depth += 1;
+  for (const [index, token] of tokens.entries()) {
+    const [previousToken = '', nextToken = ''] = [tokens[index - 1], tokens[index + 1]];
+    if (token === '(' && (depth > 0 || QUERY_WORDS.has(nextToken) || nextToken === 'WITH')) depth += 1;
     else if (token === ')' && depth > 0) depth -= 1;
-    // Not columns: types, units (INTERVAL '1' DAY, EXTRACT(DAY FROM …)), types of literals (DATE '…'), functions.
-    const isNoName = /^(?:AS|[.]|'.*)$/s.test(before) || /^(?:[(.]|FROM|'.*)$/s.test(after);
-    if (depth === 0 && /^["\p{L}_]/u.test(token) && !isNoName && !NO_COLUMN.has(token)) columns.add(nameOf(token));
+    // Excludes words that are not columns: types, units (INTERVAL '1' DAY, EXTRACT(DAY FROM …)), types of literals (DATE '…'), functions.
+    const isNotColumn = /^(?:AS|[.]|'.*)$/s.test(previousToken) || /^(?:[(.]|FROM|'.*)$/s.test(nextToken);
+    if (depth === 0 && /^["\p{L}_]/u.test(token) && !isNotColumn && !NON_COLUMN_WORDS.has(token))
+      columns.add(nameOf(token));
   }
-  for (const [at, token] of tokens.entries()) {
+  for (const [index, token] of tokens.entries()) {
     if (token !== '->') continue;
-    const start = tokens[at - 1] === ')' ? tokens.lastIndexOf('(', at) : at - 1;
-    for (const parameter of tokens.slice(Math.max(start, 0), at)) columns.delete(nameOf(parameter));
+    const parametersStart = tokens[index - 1] === ')' ? tokens.lastIndexOf('(', index) : index - 1;
+    for (const parameter of tokens.slice(Math.max(parametersStart, 0), index)) columns.delete(nameOf(parameter));
   }
   return columns;
 }
 
-/** Words that are no columns: reserved words of the engine's grammar, and words next to operands. */
-const NO_COLUMN = new Set(
+/** Words that are no columns: reserved words of the engine's grammar, and keywords inside expressions (`ESCAPE`, `AT TIME ZONE`). */
+const NON_COLUMN_WORDS = new Set(
   (
     'AND ARRAY AS AT BETWEEN CASE CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DISTINCT ' +
     'ELSE END ESCAPE FALSE IN INTERVAL IS LIKE LOCALTIME LOCALTIMESTAMP NOT NULL OR THEN TIME TRUE WHEN WITH ZONE'
   ).split(' '),
 );
 
-/** Matches one token, also comments, which no policy has. A doubled quote makes two tokens. */
-const TOKEN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$)|[\p{L}\p{N}_$@]+|->|[<>=!]+|\S/gu;
+/** Matches one token. A comment is one token. A text with a doubled quote is two tokens. */
+const TOKEN_PATTERN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$)|[\p{L}\p{N}_$@]+|->|[<>=!]+|\S/gu;
 
-/** Limit of the text that is read: ten times the characters that a policy may have. */
-const MOST_READ = 100_000;
+/** Number of characters that are read of a text. Expressions of policies have at most a tenth of this length. */
+const MAX_CHARACTERS = 100_000;
 
 /** Tokens without comments, words in upper case. */
 function tokensOf(text: string): string[] {
-  const all = [...text.slice(0, MOST_READ).matchAll(TOKEN)]
+  const tokens = [...text.slice(0, MAX_CHARACTERS).matchAll(TOKEN_PATTERN)]
     .map(([token]) => token)
     .filter((token) => !/^(?:--|\/\*)/.test(token));
-  return all.map((token) => (/^['"]/.test(token) ? token : token.toUpperCase()));
+  return tokens.map((token) => (/^['"]/.test(token) ? token : token.toUpperCase()));
 }
 
-const QUERY = new Set(['SELECT', 'VALUES', 'TABLE', 'UNION', 'EXCEPT', 'INTERSECT']);
-const END_OF_FROM = new Set([...QUERY, 'WHERE', 'GROUP', 'HAVING', 'ORDER', 'LIMIT', 'OFFSET', 'FETCH', 'WINDOW']);
+const QUERY_WORDS = new Set(['SELECT', 'VALUES', 'TABLE', 'UNION', 'EXCEPT', 'INTERSECT']);
+const WORDS_AFTER_FROM = new Set([...QUERY_WORDS, ...'WHERE GROUP HAVING ORDER LIMIT OFFSET FETCH WINDOW'.split(' ')]);
 /** Words in a FROM that are no tables. */
-const IN_FROM = /^(?:AS|LATERAL|UNNEST|NATURAL|CROSS|INNER|LEFT|RIGHT|FULL|OUTER)$/;
+const NON_TABLE_WORDS = /^(?:AS|LATERAL|UNNEST|NATURAL|CROSS|INNER|LEFT|RIGHT|FULL|OUTER)$/;
 
-/** The state inside a pair of parentheses. */
-interface Scope {
-  parent: Scope | null;
-  /** The predicate before a sub-query, because of which the engine plans it as a join. */
+/** The state of reading inside a pair of parentheses. */
+interface ParenthesesState {
+  parent: ParenthesesState | null;
+  /** The predicate before the parentheses, such as `NOT IN`, if the engine plans its sub-query as a join; otherwise null. */
   predicate: string | null;
+  /** Whether the parentheses hold a query. */
   isQuery: boolean;
+  /** Whether the parentheses are inside a query. */
   isInQuery: boolean;
-  isFrom: boolean;
-  /** Whether the next name is a table. */
-  isTable: boolean;
-  tables: Set<string>;
+  /** Whether the current word is in a FROM. */
+  isInFromClause: boolean;
+  /** Whether the next name is that of a table. */
+  expectsTable: boolean;
+  tableNames: Set<string>;
 }
 
-function joinedPart(tokens: readonly string[]): string | null {
-  const references: { name: string; scope: Scope }[] = [];
-  let scope = opened(null);
-  for (const [at, token] of tokens.entries()) {
-    const [before = '', after = ''] = [tokens[at - 1], tokens[at + 1]];
-    if (token === '(') scope = opened(scope, tokens[at - 2], before);
+function predicatePlannedAsJoin(tokens: readonly string[]): string | null {
+  const references: { name: string; scope: ParenthesesState }[] = [];
+  let scope = openScope(null);
+  for (const [index, token] of tokens.entries()) {
+    const [previousToken = '', nextToken = ''] = [tokens[index - 1], tokens[index + 1]];
+    if (token === '(') scope = openScope(scope, tokens[index - 2], previousToken);
     else if (token === ')') {
       if (scope.isQuery && scope.predicate !== null && !scope.isInQuery) return `${scope.predicate} (SELECT …)`;
       scope = scope.parent ?? scope;
-    } else if (END_OF_FROM.has(token) && (token !== 'TABLE' || after !== '(')) {
-      scope.isQuery ||= QUERY.has(token);
-      scope.isFrom = scope.isTable = false;
-    } else if (token === 'ON' || token === 'USING') scope.isTable = false;
-    else if (token === 'JOIN' || (token === 'FROM' && scope.isQuery && before !== 'DISTINCT'))
-      scope.isFrom = scope.isTable = true;
-    else if (token === ',') scope.isTable = scope.isFrom;
+    } else if (WORDS_AFTER_FROM.has(token) && (token !== 'TABLE' || nextToken !== '(')) {
+      scope.isQuery ||= QUERY_WORDS.has(token);
+      scope.isInFromClause = scope.expectsTable = false;
+    } else if (token === 'ON' || token === 'USING') scope.expectsTable = false;
+    else if (token === 'JOIN' || (token === 'FROM' && scope.isQuery && previousToken !== 'DISTINCT'))
+      scope.isInFromClause = scope.expectsTable = true;
+    else if (token === ',') scope.expectsTable = scope.isInFromClause;
     else if (!/^["\p{L}_]/u.test(token)) continue;
-    else if (after === '->' || (scope.isTable && !IN_FROM.test(token))) scope.tables.add(nameOf(token));
-    else if (after === '.' && before !== '.' && !isCall(tokens, at)) references.push({ name: nameOf(token), scope });
+    else if (nextToken === '->' || (scope.expectsTable && !NON_TABLE_WORDS.test(token)))
+      scope.tableNames.add(nameOf(token));
+    else if (nextToken === '.' && previousToken !== '.' && !isCall(tokens, index))
+      references.push({ name: nameOf(token), scope });
   }
-  const outer = references.find((each) => isOuter(each.name, each.scope));
-  return outer === undefined ? null : `a sub-query with ${outer.name}.…, which its FROM does not name,`;
+  const outerReference = references.find((each) => isOuterReference(each.name, each.scope));
+  return outerReference === undefined
+    ? null
+    : `a sub-query with ${outerReference.name}.…, which its FROM does not name,`;
 }
 
-/** Parentheses in a FROM hold tables as well. */
-function opened(parent: Scope | null, first = '', last = ''): Scope {
-  const isOfAll = /^(?:ANY|SOME|ALL)$/.test(last) && /^[<>=!]+$/.test(first);
-  const isNegated = last === 'IN' && first === 'NOT';
-  const predicate = isOfAll || isNegated ? `${first} ${last}` : /^(?:IN|EXISTS)$/.test(last) ? last : null;
-  const isTable = parent?.isTable === true && /^(?:FROM|JOIN|,|[(])$/.test(last);
-  const tables = isTable ? parent.tables : new Set<string>();
+/** The state after an opening parenthesis. */
+function openScope(parent: ParenthesesState | null, secondLastToken = '', previousToken = ''): ParenthesesState {
+  const isQuantified = /^(?:ANY|SOME|ALL)$/.test(previousToken) && /^[<>=!]+$/.test(secondLastToken);
+  const isNegated = previousToken === 'IN' && secondLastToken === 'NOT';
+  const unaryPredicate = /^(?:IN|EXISTS)$/.test(previousToken) ? previousToken : null;
+  const predicate = isQuantified || isNegated ? `${secondLastToken} ${previousToken}` : unaryPredicate;
+  const expectsTable = parent?.expectsTable === true && /^(?:FROM|JOIN|,|[(])$/.test(previousToken);
+  const tableNames = expectsTable ? parent.tableNames : new Set<string>();
   const isInQuery = parent !== null && (parent.isQuery || parent.isInQuery);
-  return { parent, predicate, isInQuery, isQuery: false, isFrom: isTable, isTable, tables };
+  return { parent, predicate, isInQuery, isQuery: false, isInFromClause: expectsTable, expectsTable, tableNames };
 }
 
-/** Whether neither the FROM of a sub-query nor those around it name the table. */
-function isOuter(name: string, from: Scope): boolean {
-  for (let scope: Scope | null = from; scope !== null; scope = scope.parent) if (scope.tables.has(name)) return false;
-  return from.isQuery || from.isInQuery;
+/** Whether a name in a sub-query is in no FROM of the sub-query or of the queries around it. */
+function isOuterReference(name: string, innerScope: ParenthesesState): boolean {
+  for (let scope: ParenthesesState | null = innerScope; scope !== null; scope = scope.parent)
+    if (scope.tableNames.has(name)) return false;
+  return innerScope.isQuery || innerScope.isInQuery;
 }
 
 function nameOf(token: string): string {
   return token.replace(/^"|"$/g, '').toLowerCase();
 }
 
-/** Whether a qualified name is a function. */
-function isCall(tokens: readonly string[], at: number): boolean {
-  let end = at;
-  while (tokens[end + 1] === '.') end += 2;
-  return tokens[end + 1] === '(';
+/** Whether the qualified name at this token is that of a function. */
+function isCall(tokens: readonly string[], index: number): boolean {
+  let nameEnd = index;
+  while (tokens[nameEnd + 1] === '.') nameEnd += 2;
+  return tokens[nameEnd + 1] === '(';
 }

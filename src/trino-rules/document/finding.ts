@@ -1,20 +1,19 @@
-/** The most severe first. */
+/** Severities, the highest first. */
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 export type Severity = (typeof SEVERITIES)[number];
 
-/** A result of a check. */
 export interface Finding {
-  /** Stable, in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
+  /** A stable identifier in kebab-case: `proof-difference`, `dead-rule`, `invariant-section-missing`, `too-large`, … */
   code: string;
   severity: Severity;
   /** One sentence. Findings of the proof name the user, the node and the privilege. */
   message: string;
-  /** The rule that it is about: `tables[12]`. */
+  /** The rule that the finding is about: `tables[12]`. */
   rule?: string;
   /** Evidence: the text of a rule, or a name. */
   witness?: string;
-  /** 1-based, for texts of files. */
+  /** Line and column in the text of a file, 1-based. */
   line?: number;
   column?: number;
 }
@@ -24,15 +23,15 @@ export function isError({ severity }: Finding): boolean {
   return severity === 'error';
 }
 
-/** Lines and columns (1-based, in UTF-16 units) of offsets in one text. */
+/** Converts offsets in one text to lines and columns (1-based, in UTF-16 units). */
 export class TextPositions {
   private readonly lineStarts: number[] = [0];
 
   constructor(text: string) {
-    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.lineStarts.push(at + 1);
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) this.lineStarts.push(end + 1);
   }
 
-  of(offset: number): { line: number; column: number } {
+  positionOf(offset: number): { line: number; column: number } {
     let low = 0;
     let high = this.lineStarts.length - 1;
     while (low < high) {

@@ -5,9 +5,14 @@ import { FRESH_PREFIX } from './open-names.js';
 import { matches } from './pattern-meaning.js';
 import { BudgetExceeded, WorkBudget } from './work-budget.js';
 
-function missing(texts: string[], spelled: string[], kind: NameKind = 'object', present = [FRESH_PREFIX]): string[] {
-  const request = { patterns: texts.map(javaPattern), kind, present, spelled: new Set(spelled) };
-  return new NameClasses(new WorkBudget(50_000_000)).missing(request);
+function missing(
+  texts: string[],
+  spelled: string[],
+  nameKind: NameKind = 'object',
+  presentNames = [FRESH_PREFIX],
+): string[] {
+  const request = { patterns: texts.map(javaPattern), nameKind, presentNames, spelledNames: new Set(spelled) };
+  return new NameClasses(new WorkBudget(50_000_000)).missingNames(request);
 }
 
 describe('the names that stand for all others', () => {

@@ -6,23 +6,21 @@ import type { Pattern } from './pattern.js';
 import { automatonOf } from './rule-language.js';
 import { BudgetExceeded, type WorkBudget } from './work-budget.js';
 
-/** `object`: a catalog, schema, table or routine, whose name the engine writes in lower case. */
+/** Kinds of names. `object`: a catalog, schema, table or routine, which the engine writes in lower case. `any`: for example a user. */
 export type NameKind = 'object' | 'any';
 
-/** A request for names that represent all names. */
-export interface NameRequest {
-  /** The patterns that tell names apart. */
+export interface MissingNamesInput {
   patterns: readonly Pattern[];
-  kind: NameKind;
-  /** Names that are evaluated anyway, and represent their combinations. */
-  present: Iterable<string>;
-  /** Names that rules spell out; such a name represents only itself. */
-  spelled: ReadonlySet<string>;
+  nameKind: NameKind;
+  /** Names that the caller already evaluates. `missingNames` returns no name that matches the same patterns as one of them. */
+  presentNames: Iterable<string>;
+  /** Names that patterns contain in full. They stand for no other names. */
+  spelledNames: ReadonlySet<string>;
 }
 
 /**
- * Finds a name for every combination of patterns that some name matches, by a walk through the product of their automata. Rules cannot
- * tell names apart that match the same patterns, so these names represent all.
+ * Finds a name for every possible combination of matching patterns, by a walk through the product of their automata. These names
+ * represent all names, because rules cannot distinguish names that match the same patterns.
  */
 export class NameClasses {
   private readonly automata = new Map<Pattern, Automaton>();
@@ -30,174 +28,175 @@ export class NameClasses {
   constructor(private readonly budget: WorkBudget) {}
 
   /**
-   * A short name for each combination that no present name has, in lower case where possible. If rules spell out all names of a
-   * combination, all of these.
+   * Short names, usually one, for each set of patterns that can match the same name. Leaves out sets that match a name in `presentNames`.
+   * Prefers names outside of `spelledNames`.
    * @throws BudgetExceeded
    */
-  missing({ patterns, kind, present, spelled }: NameRequest): string[] {
+  missingNames({ patterns, nameKind, presentNames, spelledNames }: MissingNamesInput): string[] {
     if (patterns.length === 0) return [];
     const automata = patterns.map((pattern) => getOrInsert(this.automata, pattern, () => this.automaton(pattern)));
-    const found = new Map<string, string | null>();
-    for (const name of present) found.set(this.combination(patterns, name), null);
-    const onlySpelled = CHARACTERS[kind].flatMap((isAllowed) =>
-      this.search(new Product(automata, isAllowed, this.budget), patterns, spelled, found),
+    const nameByCombination = new Map<string, string | null>();
+    for (const name of presentNames) nameByCombination.set(this.matchCombination(patterns, name), null);
+    const spelledOnlyNames = ALLOWED_CHARACTERS[nameKind].flatMap((isAllowed) =>
+      this.addNames(new AutomataProduct(automata, isAllowed, this.budget), patterns, spelledNames, nameByCombination),
     );
-    return [...new Set([...found.values(), ...onlySpelled])].filter((name) => name !== null);
+    return [...new Set([...nameByCombination.values(), ...spelledOnlyNames])].filter((name) => name !== null);
   }
 
-  /** Adds to `found`. @returns all names of the combinations whose names are all spelled */
-  private search(
-    product: Product,
+  private addNames(
+    product: AutomataProduct,
     patterns: readonly Pattern[],
-    spelled: ReadonlySet<string>,
-    found: Map<string, string | null>,
+    spelledNames: ReadonlySet<string>,
+    nameByCombination: Map<string, string | null>,
   ): string[] {
-    let spelledOnly = product.walk(1, found, spelled);
-    if (spelledOnly.size === 0) return [];
-    const names = new Map([...spelledOnly].map((each) => [each, new Array<string>()]));
-    for (const name of spelled) names.get(this.combination(patterns, name))?.push(name);
-    // Of `most` names at least one is not spelled out.
-    const most = Math.max(...[...names.values()].map(({ length }) => length)) + 1;
-    for (let visits = 2; visits < most * 2 && spelledOnly.size > 0; visits *= 2)
-      spelledOnly = product.walk(visits, found, spelled);
-    return [...spelledOnly].flatMap((each) => names.get(each) ?? []);
+    let spelledCombinations = product.visitNames(1, nameByCombination, spelledNames);
+    if (spelledCombinations.size === 0) return [];
+    const namesByCombination = new Map([...spelledCombinations].map((each) => [each, new Array<string>()]));
+    for (const name of spelledNames) namesByCombination.get(this.matchCombination(patterns, name))?.push(name);
+    // Among so many names of one combination, at least one is outside of `spelledNames`.
+    const sufficientCount = Math.max(...[...namesByCombination.values()].map(({ length }) => length)) + 1;
+    for (let maxVisits = 2; maxVisits < sufficientCount * 2 && spelledCombinations.size > 0; maxVisits *= 2)
+      spelledCombinations = product.visitNames(maxVisits, nameByCombination, spelledNames);
+    return [...spelledCombinations].flatMap((each) => namesByCombination.get(each) ?? []);
   }
 
-  private combination(patterns: readonly Pattern[], name: string): string {
-    this.budget.spend(patterns.length * STEPS_PER_MATCH);
-    return combinationText(patterns.map((pattern) => matches(pattern, name, this.budget)));
+  private matchCombination(patterns: readonly Pattern[], name: string): string {
+    this.budget.spend(patterns.length * COST_PER_MATCH);
+    return combinationKey(patterns.map((pattern) => matches(pattern, name, this.budget)));
   }
 
   private automaton(pattern: Pattern): Automaton {
-    const dfa = automatonOf(pattern, MAX_NODES);
+    const dfa = automatonOf(pattern, MAX_AUTOMATON_NODES);
     if (dfa === null) throw new BudgetExceeded();
-    const automaton = numbered(dfa);
-    this.budget.spend(automaton.states.length * STEPS_PER_NODE);
+    const automaton = automatonOfDfa(dfa);
+    this.budget.spend(automaton.states.length * COST_PER_STATE);
     return automaton;
   }
 }
 
-const MAX_NODES = 10_000;
-const STEPS_PER_NODE = 1_000;
-const STEPS_PER_MATCH = 40;
-const STEPS_PER_NAME = 100;
+const MAX_AUTOMATON_NODES = 10_000;
+const COST_PER_STATE = 1_000;
+const COST_PER_MATCH = 40;
+const COST_PER_NAME = 100;
 
 interface Automaton {
-  states: { isFinal: boolean; ranges: { min: number; max: number; to: number }[] }[];
+  states: { isFinal: boolean; ranges: { min: number; max: number; target: number }[] }[];
 }
 
-/** The first state is the initial one. */
-function numbered(dfa: DFA): Automaton {
+/** The automaton with numbered states. The first state is the initial one. */
+function automatonOfDfa(dfa: DFA): Automaton {
   const nodes = [dfa.initial, ...[...dfa.nodes()].filter((node) => node !== dfa.initial)];
-  const numbers = new Map(nodes.map((node, number) => [node, number]));
+  const stateNumbers = new Map(nodes.map((node, number) => [node, number]));
   return {
     states: nodes.map((node) => ({
       isFinal: dfa.finals.has(node),
-      ranges: [...node.out].map(([{ min, max }, to]) => ({ min, max, to: numbers.get(to) ?? 0 })),
+      ranges: [...node.out].map(([{ min, max }, target]) => ({ min, max, target: stateNumbers.get(target) ?? 0 })),
     })),
   };
 }
 
-const DEAD = -1;
+const DEAD_STATE = -1;
 
-function next({ states }: Automaton, state: number, code: number): number {
-  return states[state]?.ranges.find(({ min, max }) => min <= code && code <= max)?.to ?? DEAD;
+function targetOf(ranges: Automaton['states'][number]['ranges'], code: number): number {
+  return ranges.find(({ min, max }) => min <= code && code <= max)?.target ?? DEAD_STATE;
 }
 
-function combinationText(isMatched: readonly boolean[]): string {
-  return isMatched.map(Number).join('');
+function combinationKey(matchResults: readonly boolean[]): string {
+  return matchResults.map(Number).join('');
 }
 
-/** The product of the automata: its states are combinations of one state of each. */
-class Product {
-  /** One character of each class with equal transitions in every automaton (a readable one if possible), and its transitions. */
-  private readonly signs: { sign: string; to: Int32Array[] }[] = [];
+/** The product of several automata. Each of its states consists of one state of each automaton. */
+class AutomataProduct {
+  /** One character for each set of characters with equal transitions, and these transitions (`targets`). */
+  private readonly characters: { character: string; targets: Int32Array[] }[] = [];
 
   constructor(
     private readonly automata: readonly Automaton[],
     isAllowed: (code: number) => boolean,
     private readonly budget: WorkBudget,
   ) {
-    const seen = new Set<string>();
-    const size = automata.reduce((sum, { states }) => sum + states.length, 0);
+    const seenTransitions = new Set<string>();
+    const stateCount = automata.reduce((sum, { states }) => sum + states.length, 0);
     for (const code of charactersToTry(automata, isAllowed)) {
-      budget.spend(size * STEPS_PER_TRANSITION);
-      const to = automata.map((automaton) =>
-        Int32Array.from(automaton.states, (_, state) => next(automaton, state, code)),
-      );
-      const key = to.join(';');
-      if (seen.has(key)) continue;
-      seen.add(key);
-      this.signs.push({ sign: String.fromCodePoint(code), to });
+      budget.spend(stateCount * COST_PER_TRANSITION);
+      const targets = automata.map(({ states }) => Int32Array.from(states, ({ ranges }) => targetOf(ranges, code)));
+      const key = targets.join(';');
+      if (seenTransitions.has(key)) continue;
+      seenTransitions.add(key);
+      this.characters.push({ character: String.fromCodePoint(code), targets });
     }
   }
 
   /**
-   * Visits names by growing length, each state at most `visits` times, and adds to `found`.
-   * @returns combinations for which only spelled names were visited
+   * Visits names, the shortest first. Adds an example name to `nameByCombination` for each set of patterns that match one name.
+   * @returns the sets, as text, of which only names in `spelledNames` were found
    */
-  walk(visits: number, found: Map<string, string | null>, spelled: ReadonlySet<string>): Set<string> {
+  visitNames(
+    maxVisits: number,
+    nameByCombination: Map<string, string | null>,
+    spelledNames: ReadonlySet<string>,
+  ): Set<string> {
     const { automata, budget } = this;
-    const spelledOnly = new Set<string>();
-    const met = new Map<string, number>();
-    let waiting = [{ name: '', at: automata.map(() => 0) }];
-    while (waiting.length > 0) {
-      const longer: typeof waiting = [];
-      for (const { name: start, at } of waiting) {
-        for (const { sign, to } of this.signs) {
-          budget.spend(at.length + STEPS_PER_NAME);
-          const [name, reached] = [start + sign, at.map((state, i) => to[i]?.[state] ?? DEAD)];
-          const key = reached.join();
-          const times = met.get(key) ?? 0;
-          if (times === visits) continue;
-          met.set(key, times + 1);
-          longer.push({ name, at: reached });
-          const combination = combinationText(reached.map((state, i) => automata[i]?.states[state]?.isFinal ?? false));
-          if (found.has(combination)) continue;
-          if (spelled.has(name)) spelledOnly.add(combination);
+    const spelledCombinations = new Set<string>();
+    const visitCounts = new Map<string, number>();
+    let statesToVisit = [{ name: '', at: automata.map(() => 0) }];
+    while (statesToVisit.length > 0) {
+      const nextStatesToVisit: typeof statesToVisit = [];
+      for (const { name: prefix, at: states } of statesToVisit) {
+        for (const { character, targets } of this.characters) {
+          budget.spend(states.length + COST_PER_NAME);
+          const [name, nextStates] = [prefix + character, states.map((state, i) => targets[i]?.[state] ?? DEAD_STATE)];
+          const key = nextStates.join();
+          const visitCount = visitCounts.get(key) ?? 0;
+          if (visitCount === maxVisits) continue;
+          visitCounts.set(key, visitCount + 1);
+          nextStatesToVisit.push({ name, at: nextStates });
+          const isFinal = (state: number, i: number): boolean => automata[i]?.states[state]?.isFinal ?? false;
+          const combination = combinationKey(nextStates.map(isFinal));
+          if (nameByCombination.has(combination)) continue;
+          if (spelledNames.has(name)) spelledCombinations.add(combination);
           else {
-            found.set(combination, name);
-            spelledOnly.delete(combination);
+            nameByCombination.set(combination, name);
+            spelledCombinations.delete(combination);
           }
         }
       }
-      waiting = longer;
+      statesToVisit = nextStatesToVisit;
     }
-    return spelledOnly;
+    return spelledCombinations;
   }
 }
 
-const STEPS_PER_TRANSITION = 10;
+const COST_PER_TRANSITION = 10;
 
-/** Readable characters, then one of each range that an automaton tells apart. */
+/** Readable characters, then one character from each range that an automaton distinguishes. */
 function* charactersToTry(automata: readonly Automaton[], isAllowed: (code: number) => boolean): Iterable<number> {
-  for (const sign of READABLE) yield sign.charCodeAt(0);
-  const bounds = new Set([0]);
+  for (const character of READABLE_CHARACTERS) yield character.charCodeAt(0);
+  const rangeBounds = new Set([0]);
   for (const { states } of automata)
-    for (const { ranges } of states) for (const { min, max } of ranges) bounds.add(min).add(max + 1);
-  const sorted = [...bounds].sort((a, b) => a - b);
-  for (const [i, bound] of sorted.entries()) {
-    const end = sorted[i + 1] ?? LAST_CODE_POINT + 1;
+    for (const { ranges } of states) for (const { min, max } of ranges) rangeBounds.add(min).add(max + 1);
+  const sortedBounds = [...rangeBounds].sort((a, b) => a - b);
+  for (const [i, bound] of sortedBounds.entries()) {
+    const nextBound = sortedBounds[i + 1] ?? LAST_CODE_POINT + 1;
     let code = bound;
-    while (code < end && !isAllowed(code)) code++;
-    if (code < end) yield code;
+    while (code < nextBound && !isAllowed(code)) code++;
+    if (code < nextBound) yield code;
   }
 }
 
-const READABLE = 'abcdefghijklmnopqrstuvwxyz0123456789_-$.@ ';
+const READABLE_CHARACTERS = 'abcdefghijklmnopqrstuvwxyz0123456789_-$.@ ';
 
-/** Names have no line breaks. */
 function isPrintable(code: number): boolean {
   return /[^\p{C}\p{Z}]| /u.test(String.fromCodePoint(code));
 }
 
 function isLowerCase(code: number): boolean {
-  const sign = String.fromCodePoint(code);
-  return isPrintable(code) && sign === sign.toLowerCase();
+  const character = String.fromCodePoint(code);
+  return isPrintable(code) && character === character.toLowerCase();
 }
 
-/** Names in lower case first, because most are. */
-const CHARACTERS: Record<NameKind, ((code: number) => boolean)[]> = {
+/** Tests for the characters of names, in the order in which they are tried. Lower case is tried first, because most names are lower-case. */
+const ALLOWED_CHARACTERS: Record<NameKind, ((code: number) => boolean)[]> = {
   object: [isLowerCase],
   any: [isLowerCase, isPrintable],
 };

@@ -1,122 +1,125 @@
-import { expand, type PatternSize, sizeOf } from './pattern-meaning.js';
+import { matchingStrings, type PatternSize, sizeOf } from './pattern-meaning.js';
 import { isOptional, type Pattern, type PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 
-/** Begins fresh names: lower-case letters, which most patterns match, and longer than any granted name (128 characters). */
+/**
+ * Prefix of fresh (invented) names. No granted name starts with it, because granted names have at most 128 characters. Most patterns match its
+ * lower-case letters.
+ */
 export const FRESH_PREFIX = `fresh${'x'.repeat(128)}`;
 
-/** A name with the prefix that is not among `taken`. */
-export function freshAmong(taken: ReadonlySet<string>): string {
+export function unusedFreshName(usedNames: ReadonlySet<string>): string {
   let name = FRESH_PREFIX;
-  for (let number = 1; taken.has(name); number++) name = `${FRESH_PREFIX}${number}`;
+  for (let number = 1; usedNames.has(name); number++) name = `${FRESH_PREFIX}${number}`;
   return name;
 }
 
 type Sequence = PatternPiece[];
 
-/** Names that an open pattern matches. */
-export interface OpenNames {
-  /** All names of finite alternatives; none where these are too many. */
-  spelled: readonly string[];
-  /** One name of each alternative with `.*` or an endless repetition; only one where alternatives are too many. */
+/** Names that represent all names that an open pattern (with `.*`, or with too many names) matches. */
+export interface RepresentativeNames {
+  /** The names of all alternatives that match finitely many names, such as `eu` in `eu|tmp.*`; empty if there are too many names. */
+  spelledNames: readonly string[];
+  /** An example of a name for each alternative with `.*` or an endless repetition. Only one example if there are too many alternatives. */
   witnesses: readonly string[];
 }
 
-/** Limits for spelling out patterns: names and their characters cost steps of the budget. */
-export interface Spelling {
+/** Limits for listing the names that a pattern matches. Each name and each of its characters costs steps of the budget. */
+export interface SpellingLimits {
   budget: WorkBudget;
-  mostNames: number;
+  maxNames: number;
   stepsPerName: number;
 }
 
-/** Null: too many, or too long. */
-export function spelledOut(pattern: Pattern, spelling: Spelling): Set<string> | null {
+/** All names that a pattern matches; null: the names exceed the limits. */
+export function spellOut(pattern: Pattern, limits: SpellingLimits): Set<string> | null {
   const size = sizeOf(pattern);
-  if (!canSpell(size, spelling)) return null;
-  spelling.budget.spend(stepsFor(size, spelling));
-  return expand(pattern, spelling.mostNames);
+  if (!isWithinLimits(size, limits)) return null;
+  limits.budget.spend(spellingSteps(size, limits));
+  return matchingStrings(pattern, limits.maxNames);
 }
 
-function canSpell(size: PatternSize, spelling: Spelling): boolean {
-  return size.names <= spelling.mostNames && spelling.budget.canAfford(stepsFor(size, spelling));
+function isWithinLimits(size: PatternSize, limits: SpellingLimits): boolean {
+  return size.names <= limits.maxNames && limits.budget.canAfford(spellingSteps(size, limits));
 }
 
-function stepsFor({ names, characters }: PatternSize, { stepsPerName }: Spelling): number {
-  return names * stepsPerName + characters + Math.max(0, characters - names * USUAL_LENGTH) * STEPS_PER_MORE;
+function spellingSteps({ names, characters }: PatternSize, { stepsPerName }: SpellingLimits): number {
+  return names * stepsPerName + characters + Math.max(0, characters - names * USUAL_NAME_LENGTH) * COST_PER_EXTRA_UNIT;
 }
 
-/** Length in UTF-16 units. Longer names cost extra steps, because they are hashed and compared often. */
-const USUAL_LENGTH = 256;
-const STEPS_PER_MORE = 30;
+/** Longer names (in UTF-16 units) cost extra steps of the budget, because names are hashed and compared often. */
+const USUAL_NAME_LENGTH = 256;
+const COST_PER_EXTRA_UNIT = 30;
 
-export function openNames({ options }: Pattern, spelling: Spelling): OpenNames {
+export function namesOfOpenPattern({ options }: Pattern, limits: SpellingLimits): RepresentativeNames {
   const alternatives = topAlternatives(options) ?? options;
-  const lists = alternatives.filter((sequence) => !sequence.some(isOpen));
-  const open = alternatives.filter((sequence) => sequence.some(isOpen));
-  const witnesses = witnessesOf(open, spelling);
-  const spelled = witnesses && spelledOut({ options: lists }, spelling);
-  if (witnesses === null || spelled === null) return { spelled: [], witnesses: [oneOf(openOption(options))] };
-  return { spelled: [...spelled], witnesses: [...witnesses] };
+  const finiteSequences = alternatives.filter((sequence) => !sequence.some(isOpenPiece));
+  const openSequences = alternatives.filter((sequence) => sequence.some(isOpenPiece));
+  const witnesses = witnessesOf(openSequences, limits);
+  const spelledNames = witnesses && spellOut({ options: finiteSequences }, limits);
+  const isTooLarge = witnesses === null || spelledNames === null;
+  if (isTooLarge) return { spelledNames: [], witnesses: [exampleNameOf(firstOpenOption(options))] };
+  return { spelledNames: [...spelledNames], witnesses: [...witnesses] };
 }
 
-/** Null: too many, or too long. */
-function witnessesOf(open: readonly Sequence[], spelling: Spelling): Set<string> | null {
+/** An example name for each alternative that matches endlessly many names, such as `a.*`. Null: the examples exceed the limits. */
+function witnessesOf(openSequences: readonly Sequence[], limits: SpellingLimits): Set<string> | null {
   const witnesses = new Set<string>();
   const size = { names: 0, characters: 0 };
-  for (const sequence of open) {
-    const witness = oneOf(sequence);
+  for (const sequence of openSequences) {
+    const witness = exampleNameOf(sequence);
     size.names++;
     size.characters += witness.length;
-    if (!canSpell(size, spelling)) return null;
+    if (!isWithinLimits(size, limits)) return null;
     witnesses.add(witness);
   }
-  spelling.budget.spend(stepsFor(size, spelling));
+  limits.budget.spend(spellingSteps(size, limits));
   return witnesses;
 }
 
-/** Limit of the pieces that are copied in `topAlternatives`. */
-const MAX_PIECES = 2_000;
+/** Limit of the pieces that `topAlternatives` copies. */
+const MAX_COPIED_PIECES = 2_000;
 
-/** Moves alternatives out of open pieces: `sales_(eu|tmp.*)` becomes `sales_eu` and `sales_tmp.*`. Null: too many. */
+/** Splits a choice that contains `.*`: `sales_(eu|tmp.*)` becomes `sales_eu` and `sales_tmp.*`. Null if the result would be too long. */
 function topAlternatives(options: readonly Sequence[]): Sequence[] | null {
-  const whole: Sequence[] = [];
-  let copied = 0;
-  const waiting: Sequence[] = [...options].reverse();
-  for (let sequence = waiting.pop(); sequence !== undefined; sequence = waiting.pop()) {
-    const at = sequence.findIndex((piece) => (piece.kind === 'choice' || isOptional(piece)) && isOpen(piece));
-    const piece = sequence[at];
+  const finishedSequences: Sequence[] = [];
+  let copiedPieceCount = 0;
+  const pendingSequences: Sequence[] = [...options].reverse();
+  for (let sequence = pendingSequences.pop(); sequence !== undefined; sequence = pendingSequences.pop()) {
+    const index = sequence.findIndex((piece) => (piece.kind === 'choice' || isOptional(piece)) && isOpenPiece(piece));
+    const piece = sequence[index];
     if (piece?.kind !== 'choice' && piece?.kind !== 'repeated') {
-      whole.push(sequence);
+      finishedSequences.push(sequence);
       continue;
     }
-    const [before, after] = [sequence.slice(0, at), sequence.slice(at + 1)];
+    const [head, tail] = [sequence.slice(0, index), sequence.slice(index + 1)];
     const choices: Sequence[] = piece.kind === 'choice' ? piece.options : [[piece.piece], []];
     for (const choice of choices.toReversed()) {
-      copied += sequence.length + choice.length;
-      if (copied > MAX_PIECES) return null;
-      waiting.push([...before, ...choice, ...after]);
+      copiedPieceCount += sequence.length + choice.length;
+      if (copiedPieceCount > MAX_COPIED_PIECES) return null;
+      pendingSequences.push([...head, ...choice, ...tail]);
     }
   }
-  return whole;
+  return finishedSequences;
 }
 
-function oneOf(sequence: Sequence): string {
+function exampleNameOf(sequence: Sequence): string {
   return sequence
     .map((piece) => {
       switch (piece.kind) {
         case 'literal':
           return piece.text;
         case 'choice':
-          return oneOf(openOption(piece.options));
+          return exampleNameOf(firstOpenOption(piece.options));
         case 'set':
           return (
-            Array.from('a0_').find((sign) => piece.characters.has(sign.charCodeAt(0))) ??
+            Array.from('a0_').find((character) => piece.characters.has(character.charCodeAt(0))) ??
             String.fromCodePoint(piece.characters.ranges[0]?.min ?? 0)
           );
         case 'repeated': {
-          const name = oneOf([piece.piece]);
-          const times = Math.max(piece.min, Math.min(1, piece.max));
-          return name.repeat(Math.min(times, Math.ceil(MAX_REPEATED / Math.max(name.length, 1))));
+          const name = exampleNameOf([piece.piece]);
+          const repetitions = Math.max(piece.min, Math.min(1, piece.max));
+          return name.repeat(Math.min(repetitions, Math.ceil(MAX_REPEATED_LENGTH / Math.max(name.length, 1))));
         }
         case 'rest':
           return FRESH_PREFIX;
@@ -125,72 +128,73 @@ function oneOf(sequence: Sequence): string {
     .join('');
 }
 
-/** Limit of a repeated name, in UTF-16 units. */
-const MAX_REPEATED = 1_000;
+/** A repeated piece, such as `(ab){9}`, is repeated in an example name only until it has this many characters. */
+const MAX_REPEATED_LENGTH = 1_000;
 
-function openOption(options: readonly Sequence[]): Sequence {
-  return options.find((option) => option.some(isOpen)) ?? options[0] ?? [];
+function firstOpenOption(options: readonly Sequence[]): Sequence {
+  return options.find((option) => option.some(isOpenPiece)) ?? options[0] ?? [];
 }
 
-function isOpen(piece: PatternPiece): boolean {
-  if (piece.kind === 'repeated') return piece.max === Infinity || (isOptional(piece) && isOpen(piece.piece));
-  return piece.kind === 'rest' || (piece.kind === 'choice' && piece.options.some((option) => option.some(isOpen)));
+function isOpenPiece(piece: PatternPiece): boolean {
+  if (piece.kind === 'repeated') return piece.max === Infinity || (isOptional(piece) && isOpenPiece(piece.piece));
+  return piece.kind === 'rest' || (piece.kind === 'choice' && piece.options.some((option) => option.some(isOpenPiece)));
 }
 
-/** The tables that a pattern of companions is about: `a[$].*`, `(a|b)([$].*)?` or `.*[$].*`. */
+/** The tables whose companions (`table$suffix`) a pattern matches: `a[$].*`, `(a|b)([$].*)?` or `.*[$].*`. */
 export interface Companions {
-  /** Null: companions of any table. */
-  bases: ReadonlySet<string> | null;
-  /** Whether it also matches the tables themselves. */
-  isWithBases: boolean;
+  /** The tables whose companions (`table$suffix`) the pattern matches; null: all tables. */
+  baseNames: ReadonlySet<string> | null;
+  /** Whether the pattern also matches the tables in `baseNames`. */
+  includesBases: boolean;
 }
 
-/** Null: another kind of pattern, or too many tables. */
-export function companionsOf({ options }: Pattern, spelling: Spelling): Companions | null {
+/** The companions (`table$suffix`) that a pattern matches. Null: the pattern has another form than `Companions`, or names too many tables. */
+export function companionsOf({ options }: Pattern, limits: SpellingLimits): Companions | null {
   const [pieces] = options;
   if (pieces === undefined || options.length !== 1) return null;
-  const last = pieces.at(-1);
-  const optional = last && isOptional(last) && last.piece.kind === 'choice' ? last.piece.options : null;
-  const isWithBases = optional !== null;
-  const base = isWithBases ? (isSuffix(optional) ? pieces.slice(0, -1) : null) : withoutSuffix(pieces);
-  if (base === null || base.length === 0) return null;
-  if (base.every(({ kind }) => kind === 'rest')) return isWithBases ? null : { bases: null, isWithBases };
-  const bases = spelledOut({ options: [base] }, spelling);
-  return bases === null ? null : { bases, isWithBases };
+  const lastPiece = pieces.at(-1);
+  const optionalPiece = lastPiece && isOptional(lastPiece) ? lastPiece.piece : null;
+  const includesBases = optionalPiece?.kind === 'choice';
+  const piecesWithoutLast = includesBases && isCompanionSuffix(optionalPiece.options) ? pieces.slice(0, -1) : null;
+  const basePieces = includesBases ? piecesWithoutLast : withoutSuffix(pieces);
+  if (basePieces === null || basePieces.length === 0) return null;
+  if (basePieces.every(({ kind }) => kind === 'rest')) return includesBases ? null : { baseNames: null, includesBases };
+  const baseNames = spellOut({ options: [basePieces] }, limits);
+  return baseNames === null ? null : { baseNames, includesBases };
 }
 
-/** One name of each kind that a pattern of companions tells apart: a companion with a fresh suffix, and the base. */
-export function companionNames({ bases, isWithBases }: Companions): OpenNames {
+/** Names that stand for all matches of a pattern for companion tables (`table$suffix`). */
+export function companionNames({ baseNames, includesBases }: Companions): RepresentativeNames {
   return {
-    spelled: isWithBases ? [...(bases ?? [])] : [],
-    witnesses: [...(bases ?? [null])].map(freshCompanion),
+    spelledNames: includesBases ? [...(baseNames ?? [])] : [],
+    witnesses: [...(baseNames ?? [null])].map(freshCompanion),
   };
 }
 
-/** A companion of a table that no rule names; null: of a table that no rule names either. */
-export function freshCompanion(base: string | null): string {
-  return `${base ?? FRESH_PREFIX}$${FRESH_PREFIX}`;
+/** A made-up name of a companion (`table$suffix`), for all companions that no rule names. @param baseName the table; null: a made-up table */
+export function freshCompanion(baseName: string | null): string {
+  return `${baseName ?? FRESH_PREFIX}$${FRESH_PREFIX}`;
 }
 
-/** Whether `.*` matches the whole name: Java's dot stops at the end of a line. */
+/** Whether Java's `.*` matches the whole name. Java's `.` matches no line ends. */
 export function isLineOfText(name: string): boolean {
   return !/[\n\r\u0085\u2028\u2029]/.test(name);
 }
 
-/** `[$].*` */
-function isSuffix([sequence, ...others]: readonly (readonly PatternPiece[])[]): boolean {
-  return others.length === 0 && sequence !== undefined && withoutSuffix(sequence)?.length === 0;
+/** Whether a pattern has only one alternative, and this is `[$].*` or `\$.*`: a dollar sign with any text after it. */
+function isCompanionSuffix([sequence, ...otherOptions]: readonly (readonly PatternPiece[])[]): boolean {
+  return otherOptions.length === 0 && sequence !== undefined && withoutSuffix(sequence)?.length === 0;
 }
 
-/** The pieces before `[$].*` or `\$.*`; null: they end otherwise. */
+/** The pieces before a final `[$].*` or `\$.*`; null: there is no such end. */
 function withoutSuffix(pieces: readonly PatternPiece[]): PatternPiece[] | null {
-  const [sign, rest] = pieces.slice(-2);
-  if (sign === undefined || rest?.kind !== 'rest') return null;
-  const before = pieces.slice(0, -2);
-  if (sign.kind === 'set') return sign.characters.size === 1 && sign.characters.has(DOLLAR) ? before : null;
-  if (sign.kind !== 'literal' || !sign.text.endsWith('$')) return null;
-  const text = sign.text.slice(0, -1);
-  return text === '' ? before : [...before, { kind: 'literal', text }];
+  const [dollar, restPiece] = pieces.slice(-2);
+  if (dollar === undefined || restPiece?.kind !== 'rest') return null;
+  const headPieces = pieces.slice(0, -2);
+  if (dollar.kind === 'set') return dollar.characters.size === 1 && dollar.characters.has(DOLLAR) ? headPieces : null;
+  if (dollar.kind !== 'literal' || !dollar.text.endsWith('$')) return null;
+  const text = dollar.text.slice(0, -1);
+  return text === '' ? headPieces : [...headPieces, { kind: 'literal', text }];
 }
 
 const DOLLAR = 0x24;

@@ -4,78 +4,79 @@ import {
   type Companions,
   companionsOf,
   FRESH_PREFIX,
-  freshAmong,
-  openNames,
-  type OpenNames,
-  spelledOut,
+  unusedFreshName,
+  namesOfOpenPattern,
+  type RepresentativeNames,
+  spellOut,
 } from './open-names.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
 /**
- * The names that a pattern matches: any name for an absent one; a complete list; or an open set, with `.*` or too many names. `.*` is
- * not any name: Java's dot does not match line ends.
+ * The names that a pattern matches. `any`: the pattern is absent (`.*` is not `any`, because Java's `.` matches no line ends). `names`: a
+ * complete list. `open`: the pattern has `.*` or too many names.
  */
 export type PatternLanguage =
   | { kind: 'any' }
   | { kind: 'names'; names: ReadonlySet<string> }
-  | ({ kind: 'open'; pattern: Pattern; companions: Companions | null } & OpenNames);
+  | ({ kind: 'open'; pattern: Pattern; companions: Companions | null } & RepresentativeNames);
 
-/** Without any of these a pattern is a list of names. */
-const SYNTAX = /[\\^$.?*+()[\]{}]/;
+/** A pattern without any of these characters is a list of names (`a|b`). */
+const SYNTAX_CHARACTERS = /[\\^$.?*+()[\]{}]/;
 const MAX_NAMES = 1_000_000;
-/** Limit of the kept patterns, in UTF-16 units. Parsed patterns take about thirty times the memory of their texts. */
-const MAX_KEPT_UNITS = 2 * 1_048_576;
-const STEPS_PER_NAME = 400;
-const STEPS_PER_KEPT = 10;
+/** Limit of all cached patterns, in UTF-16 units. A parsed pattern takes about thirty times the memory of its text. */
+const MAX_CACHED_LENGTH = 2 * 1_048_576;
+const COST_PER_NAME = 400;
+const COST_PER_KEPT_NAME = 10;
 
-/** Parsed patterns of documents and their languages, once for each text. */
+/** Caches the parsed patterns of documents, and the names that they match, by text. */
 export class PatternCache {
   private readonly patterns = new Map<string, Pattern>();
   private readonly languages = new Map<string, PatternLanguage>();
-  private readonly taken = new Set<string>();
-  private keptUnits = 0;
-  private freshName: string | null = null;
-  /** Whether a rule spells out the name that represents all other companions, so that the name cannot represent them. */
+  private readonly spelledFreshNames = new Set<string>();
+  private cachedTextLength = 0;
+  private usedFreshName: string | null = null;
+  /** Whether a rule may contain a name that `freshCompanion` makes up. */
   spellsFreshCompanion = false;
 
   /**
-   * @param read parser for patterns of files that are not Grantline's own
-   * @param maxNames limit of the names of a pattern; one with more is open
+   * @param parser reads the text of a pattern; by default only patterns of the form that Grantline writes
+   * @param maxNamesOf the most names that are listed for a pattern; a pattern with more names is treated like a pattern with `.*`
    */
   constructor(
     readonly budget = new WorkBudget(),
-    private readonly read: (text: string) => Pattern = commonSubset,
-    readonly maxNames: (text: string) => number = () => MAX_NAMES,
+    private readonly parser: (text: string) => Pattern = readCommonSubset,
+    readonly maxNamesOf: (text: string) => number = () => MAX_NAMES,
   ) {}
 
   /** @throws RangeError for a text that `readRules` refuses */
   pattern(text: string): Pattern {
-    const known = this.patterns.get(text);
-    if (known) return known;
+    const cachedPattern = this.patterns.get(text);
+    if (cachedPattern) return cachedPattern;
     const pattern = this.parse(text);
-    if (this.keptUnits + text.length <= MAX_KEPT_UNITS) {
-      this.keptUnits += text.length;
+    if (this.cachedTextLength + text.length <= MAX_CACHED_LENGTH) {
+      this.cachedTextLength += text.length;
       this.patterns.set(text, pattern);
     }
     return pattern;
   }
 
-  /** As `pattern`, without keeping it: patterns of users are read once, and are most of a document. */
+  /** Like `pattern`, but without caching. Used for patterns of users, which are the larger part of a document and are read only once. */
   parse(text: string): Pattern {
-    if (SYNTAX.test(text)) return this.read(text);
+    if (SYNTAX_CHARACTERS.test(text)) return this.parser(text);
     return { options: text.split('|').map((name) => [{ kind: 'literal', text: name }]) };
   }
 
   language(text: string | undefined): PatternLanguage {
-    if (text === undefined) return ANY;
-    const known = this.languages.get(text);
-    if (known) return known;
-    const language = languageOf(this.pattern(text), this.budget, this.maxNames(text));
+    if (text === undefined) return ANY_NAME;
+    const cachedLanguage = this.languages.get(text);
+    if (cachedLanguage) return cachedLanguage;
+    const language = languageOf(this.pattern(text), this.budget, this.maxNamesOf(text));
     this.languages.set(text, language);
     if (language.kind === 'names') this.markSpelled(language.names);
-    // A base that begins with the fresh prefix also spells out a companion that represents others.
-    if (language.kind === 'open') for (const base of language.companions?.bases ?? []) this.markSpelled([`$${base}`]);
+    // The `$` lets `markSpelled` notice a companion (`table$suffix`) of a made-up name.
+    const companions = language.kind === 'open' ? language.companions : null;
+    for (const baseName of companions?.baseNames ?? []) this.markSpelled([`$${baseName}`]);
     return language;
   }
 
@@ -85,60 +86,65 @@ export class PatternCache {
     return language.kind === 'any' || language.names.has(name);
   }
 
-  /** Names that a pattern spells out, and witnesses of an open one. */
-  spelled(text: string | undefined): Iterable<string> {
+  /** Whether a pattern is a list of names that all pass a test. */
+  listsOnly(text: string | undefined, isAccepted: (name: string) => boolean): boolean {
     const language = this.language(text);
-    if (language.kind === 'open') return [...language.spelled, ...language.witnesses];
+    return language.kind === 'names' && [...language.names].every(isAccepted);
+  }
+
+  /** The names that a pattern spells out, and one name of each of its alternatives with `.*`. */
+  spelledNames(text: string | undefined): Iterable<string> {
+    const language = this.language(text);
+    if (language.kind === 'open') return [...language.spelledNames, ...language.witnesses];
     return language.kind === 'names' ? language.names : [];
   }
 
-  /** A name that a pattern matches. */
-  someName(text: string | undefined): string {
-    for (const name of this.spelled(text)) return name;
+  anyMatchingName(text: string | undefined): string {
+    for (const name of this.spelledNames(text)) return name;
     return FRESH_PREFIX;
   }
 
-  /** All names that patterns read so far spell out. */
-  allSpelled(): ReadonlySet<string> {
-    const all = new Set<string>();
+  /** All names that are spelled out by the patterns read so far. */
+  allSpelledNames(): ReadonlySet<string> {
+    const allNames = new Set<string>();
     for (const language of this.languages.values()) {
-      const names = language.kind === 'open' ? language.spelled : language.kind === 'names' ? language.names : [];
-      for (const name of names) all.add(name);
+      const names = language.kind === 'open' ? language.spelledNames : language.kind === 'names' ? language.names : [];
+      for (const name of names) allNames.add(name);
     }
-    this.budget.spend(all.size * STEPS_PER_KEPT);
-    return all;
+    this.budget.spend(allNames.size * COST_PER_KEPT_NAME);
+    return allNames;
   }
 
-  /** Marks names as spelled out, so that `fresh` does not return them. */
+  /** Marks names as spelled out, so that `freshName` does not return them. */
   markSpelled(names: Iterable<string>): void {
     for (const name of names) {
       if (name.includes(`$${FRESH_PREFIX}`)) this.spellsFreshCompanion = true;
       if (!name.startsWith(FRESH_PREFIX)) continue;
-      if (name === this.freshName)
+      if (name === this.usedFreshName)
         throw new Error('a name was spelled out after it had been asked about as a fresh one');
-      this.taken.add(name);
+      this.spelledFreshNames.add(name);
     }
   }
 
-  /** A name that no pattern read so far spells out. It represents all such names. */
-  fresh(): string {
-    return (this.freshName ??= freshAmong(this.taken));
+  /** A name that no pattern read so far spells out. The name represents all such names. */
+  freshName(): string {
+    return (this.usedFreshName ??= unusedFreshName(this.spelledFreshNames));
   }
 }
 
-const ANY: PatternLanguage = { kind: 'any' };
+const ANY_NAME: PatternLanguage = { kind: 'any' };
 
-function commonSubset(text: string): Pattern {
+function readCommonSubset(text: string): Pattern {
   const reading = readPattern(text);
   if (reading.kind === 'refused') throw new RangeError(`a pattern that readRules would refuse: ${reading.reason}`);
   return reading.pattern;
 }
 
 function languageOf(pattern: Pattern, budget: WorkBudget, maxNames: number): PatternLanguage {
-  const spelling = { budget, mostNames: maxNames, stepsPerName: STEPS_PER_NAME };
-  const names = spelledOut(pattern, spelling);
+  const limits = { budget, maxNames, stepsPerName: COST_PER_NAME };
+  const names = spellOut(pattern, limits);
   if (names !== null) return { kind: 'names', names };
-  const companions = companionsOf(pattern, spelling);
-  const found = companions === null ? openNames(pattern, spelling) : companionNames(companions);
-  return { kind: 'open', pattern, companions, ...found };
+  const companions = companionsOf(pattern, limits);
+  const representativeNames = companions === null ? namesOfOpenPattern(pattern, limits) : companionNames(companions);
+  return { kind: 'open', pattern, companions, ...representativeNames };
 }

@@ -1,105 +1,112 @@
-import { DOT, isWithinCharacter, unitsOf, wouldPair } from './characters.js';
+import { DOT, isWithinCharacter, utf16Length, wouldPairSurrogates } from './characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import type { WorkBudget } from './work-budget.js';
 
 /**
- * Whether the whole of `name` matches, case-sensitively and by code points, as `java.util.regex` `matches()`. Walks sets of positions,
- * so the time is bounded by pattern × name.
+ * Whether a pattern matches the whole name, case-sensitively and by code points, like `matches()` of `java.util.regex`. Keeps sets of
+ * positions instead of backtracking, so that the time is bounded by pattern length × name length.
  * @throws BudgetExceeded
  */
-export function matches(pattern: Pattern, name: string, work?: WorkBudget): boolean {
+export function matches(pattern: Pattern, name: string, budget?: WorkBudget): boolean {
   return pattern.options.some((option) => {
-    const [first] = option;
-    if (first?.kind === 'literal' && !name.startsWith(first.text)) return false;
-    return walk(option, name, START, work).has(name.length);
+    const [firstPiece] = option;
+    if (firstPiece?.kind === 'literal' && !name.startsWith(firstPiece.text)) return false;
+    return endsOfSequence(option, name, START_POSITIONS, budget).has(name.length);
   });
 }
 
-const START: ReadonlySet<number> = new Set([0]);
+const START_POSITIONS: ReadonlySet<number> = new Set([0]);
 
-function walk(
+function endsOfSequence(
   sequence: readonly PatternPiece[],
   name: string,
-  from: ReadonlySet<number>,
-  work?: WorkBudget,
+  startPositions: ReadonlySet<number>,
+  budget?: WorkBudget,
 ): ReadonlySet<number> {
-  let positions = from;
+  let positions = startPositions;
   for (const piece of sequence) {
     if (positions.size === 0) return positions;
-    positions = step(piece, name, positions, work);
-    work?.spend(positions.size * STEPS_PER_POSITION);
+    positions = endsOfPiece(piece, name, positions, budget);
+    budget?.spend(positions.size * COST_PER_POSITION);
   }
   return positions;
 }
 
-const STEPS_PER_POSITION = 4;
+const COST_PER_POSITION = 4;
 
-function step(piece: PatternPiece, name: string, from: ReadonlySet<number>, work?: WorkBudget): ReadonlySet<number> {
-  const reached = new Set<number>();
+function endsOfPiece(
+  piece: PatternPiece,
+  name: string,
+  startPositions: ReadonlySet<number>,
+  budget?: WorkBudget,
+): ReadonlySet<number> {
+  const endPositions = new Set<number>();
   switch (piece.kind) {
     case 'literal':
-      for (const at of from) {
-        const end = at + piece.text.length;
-        if (name.startsWith(piece.text, at) && !isWithinCharacter(name, end)) reached.add(end);
+      for (const position of startPositions) {
+        const end = position + piece.text.length;
+        if (name.startsWith(piece.text, position) && !isWithinCharacter(name, end)) endPositions.add(end);
       }
-      return reached;
+      return endPositions;
     case 'set':
-      for (const at of from) {
-        const code = name.codePointAt(at);
-        if (code !== undefined && piece.characters.has(code)) reached.add(at + unitsOf(code));
+      for (const position of startPositions) {
+        const code = name.codePointAt(position);
+        if (code !== undefined && piece.characters.has(code)) endPositions.add(position + utf16Length(code));
       }
-      return reached;
+      return endPositions;
     case 'repeated':
-      return repeated(piece, name, from, work);
+      return endsOfRepetition(piece, name, startPositions, budget);
     case 'choice':
-      for (const option of piece.options) for (const at of walk(option, name, from, work)) reached.add(at);
-      return reached;
+      for (const option of piece.options)
+        for (const position of endsOfSequence(option, name, startPositions, budget)) endPositions.add(position);
+      return endPositions;
     case 'rest':
-      for (const at of from) {
-        // A position that was reached before had also reached all positions behind it.
-        for (let end = at; !reached.has(end);) {
-          reached.add(end);
+      for (const position of startPositions) {
+        // If a position is already in the set, all positions that follow from it have been added before.
+        for (let end = position; !endPositions.has(end);) {
+          endPositions.add(end);
           const code = name.codePointAt(end);
           if (code === undefined || !DOT.has(code)) break;
-          end += unitsOf(code);
+          end += utf16Length(code);
         }
       }
-      return reached;
+      return endPositions;
   }
 }
 
-function repeated(
+function endsOfRepetition(
   { piece, min, max }: PatternPiece & { kind: 'repeated' },
   name: string,
-  from: ReadonlySet<number>,
-  work?: WorkBudget,
+  startPositions: ReadonlySet<number>,
+  budget?: WorkBudget,
 ): ReadonlySet<number> {
-  let last = from;
-  // Empty repetitions change nothing, so at most one repetition more than the name has characters is tried.
-  const least = Math.min(min, name.length + 1);
-  for (let i = 0; i < least && last.size > 0; i++) last = step(piece, name, last, work);
-  const reached = new Set(last);
-  for (let i = least; i < Math.min(max, least + name.length) && last.size > 0; i++) {
-    last = new Set([...step(piece, name, last, work)].filter((at) => !reached.has(at)));
-    for (const at of last) reached.add(at);
-    work?.spend(last.size * STEPS_PER_POSITION);
+  let positions = startPositions;
+  // Of `name.length` + 1 repetitions, at least one matches the empty text. More repetitions can only match more empty texts, so they change nothing.
+  const minRepetitions = Math.min(min, name.length + 1);
+  for (let i = 0; i < minRepetitions && positions.size > 0; i++)
+    positions = endsOfPiece(piece, name, positions, budget);
+  const allEnds = new Set(positions);
+  for (let i = minRepetitions; i < Math.min(max, minRepetitions + name.length) && positions.size > 0; i++) {
+    positions = new Set([...endsOfPiece(piece, name, positions, budget)].filter((position) => !allEnds.has(position)));
+    for (const position of positions) allEnds.add(position);
+    budget?.spend(positions.size * COST_PER_POSITION);
   }
-  return reached;
+  return allEnds;
 }
 
-/** The size of a spelled-out pattern, including repeated names. */
+/** The size of the list of names that a pattern spells out. Repeated names count each time. */
 export interface PatternSize {
   names: number;
   /** UTF-16 units of all names together. */
   characters: number;
 }
 
-/** Computed without spelling out; infinite with `.*`. */
+/** The number and the length of all matching names, computed without listing the names. Infinite for `.*`. */
 export function sizeOf({ options }: Pattern): PatternSize {
-  return options.map(sequenceSize).reduce(added, { names: 0, characters: 0 });
+  return options.map(sequenceSize).reduce(addSizes, { names: 0, characters: 0 });
 }
 
-function added(a: PatternSize, b: PatternSize): PatternSize {
+function addSizes(a: PatternSize, b: PatternSize): PatternSize {
   return { names: a.names + b.names, characters: a.characters + b.characters };
 }
 
@@ -118,65 +125,64 @@ function pieceSize(piece: PatternPiece): PatternSize {
     case 'literal':
       return { names: 1, characters: piece.text.length };
     case 'set':
-      // A piece with an empty set has no name, but the pieces beside it are spelled out.
+      // An empty set matches nothing. It still counts as one name, so that the product with the sizes of other pieces is not zero.
       return { names: Math.max(piece.characters.size, 1), characters: piece.characters.size };
     case 'repeated':
       return repeatedSize(piece);
     case 'choice':
       return sizeOf(piece);
     case 'rest':
-      return MANY;
+      return UNBOUNDED;
   }
 }
 
-const MANY: PatternSize = { names: Infinity, characters: Infinity };
+const UNBOUNDED: PatternSize = { names: Infinity, characters: Infinity };
 
 function repeatedSize({ piece, min, max }: PatternPiece & { kind: 'repeated' }): PatternSize {
   if (max === 0) return { names: 1, characters: 0 };
   const { names, characters } = pieceSize(piece);
-  // Patterns with more repetitions are matched, not spelled out.
-  if (names === Infinity || (max > 1 && Math.max(max, names) > MAX_SPELLED)) return MANY;
+  if (names === Infinity || (max > 1 && Math.max(max, names) > MAX_SPELLED_REPETITIONS)) return UNBOUNDED;
   let size: PatternSize = { names: 0, characters: 0 };
-  for (let n = min; n <= max; n++)
-    size = added(size, { names: names ** n, characters: n * characters * names ** Math.max(n - 1, 0) });
+  for (let count = min; count <= max; count++)
+    size = addSizes(size, { names: names ** count, characters: count * characters * names ** Math.max(count - 1, 0) });
   return size;
 }
 
-const MAX_SPELLED = 1_000;
+const MAX_SPELLED_REPETITIONS = 1_000;
 
-/** All strings that a pattern matches; null: with `.*`, or with more than `limit`, including repeated ones. */
-export function expand(pattern: Pattern, limit: number): Set<string> | null {
-  return sizeOf(pattern).names > limit ? null : new Set(choices(pattern.options));
+/** All strings that a pattern matches; null: there are more than `limit` (repeated strings count each time). */
+export function matchingStrings(pattern: Pattern, limit: number): Set<string> | null {
+  return sizeOf(pattern).names > limit ? null : new Set(stringsOfOptions(pattern.options));
 }
 
-function choices(options: readonly (readonly PatternPiece[])[]): string[] {
-  return options.flatMap((option) => strings(option.map(ends)));
+function stringsOfOptions(options: readonly (readonly PatternPiece[])[]): string[] {
+  return options.flatMap((option) => stringsOfSequence(option.map(stringsOfPiece)));
 }
 
-function strings(sequence: readonly (readonly string[])[]): string[] {
-  return sequence.reduce<string[]>(joined, ['']);
+function stringsOfSequence(sequence: readonly (readonly string[])[]): string[] {
+  return sequence.reduce<string[]>(concatenations, ['']);
 }
 
-/** Concatenations. Separate halves of a surrogate pair are in no name. */
-function joined(heads: readonly string[], tails: readonly string[]): string[] {
-  return heads.flatMap((head) => tails.filter((tail) => !wouldPair(head, tail)).map((tail) => head + tail));
+/** All concatenations of a head and a tail, except those that would join two surrogates to a new character. */
+function concatenations(heads: readonly string[], tails: readonly string[]): string[] {
+  return heads.flatMap((head) => tails.filter((tail) => !wouldPairSurrogates(head, tail)).map((tail) => head + tail));
 }
 
-function ends(piece: PatternPiece): string[] {
+function stringsOfPiece(piece: PatternPiece): string[] {
   switch (piece.kind) {
     case 'literal':
       return [piece.text];
     case 'choice':
-      return choices(piece.options);
+      return stringsOfOptions(piece.options);
     case 'set':
       return piece.characters.ranges.flatMap(({ min, max }) =>
         Array.from({ length: max - min + 1 }, (_, i) => String.fromCodePoint(min + i)),
       );
     case 'repeated': {
       if (piece.max === 0) return [''];
-      const once = ends(piece.piece);
-      const times = (count: number) => strings(Array.from({ length: count }, () => once));
-      return Array.from({ length: piece.max - piece.min + 1 }, (_, i) => times(piece.min + i)).flat();
+      const strings = stringsOfPiece(piece.piece);
+      const repeatStrings = (count: number) => stringsOfSequence(Array.from({ length: count }, () => strings));
+      return Array.from({ length: piece.max - piece.min + 1 }, (_, i) => repeatStrings(piece.min + i)).flat();
     }
     case 'rest':
       throw new RangeError('a pattern with .* has no end of names');

@@ -2,9 +2,8 @@ import type { CharSet } from 'refa';
 import { codePoints } from './characters.js';
 
 /**
- * One piece of a pattern. `rest` is `.*`; an optional piece is repeated from 0 to 1 times. Other repetitions are outside the common
- * subset; only `readJavaPattern` makes them.
- * @typeParam Assertion further pieces while a pattern is read
+ * One piece of a pattern. `rest` is `.*`, and `repeated` with `min` 0 and `max` 1 is `?`.
+ * @typeParam Assertion assertions, which exist only while a Java pattern is read
  */
 export type PatternPiece<Assertion = never> =
   | { kind: 'literal'; text: string }
@@ -14,158 +13,158 @@ export type PatternPiece<Assertion = never> =
   | { kind: 'rest' }
   | Assertion;
 
-/** An assertion about the rest of the name. */
+/** An assertion about the rest of the name: `(?=…)`, `(?!…)` or `$`. */
 export type LookAhead =
   | { kind: 'ahead'; isNegative: boolean; options: JavaPiece[][] }
-  /** `$`: the end of the name, or of its last line. */
+  /** `$`: the end of the name, or the place before a line break that ends the name. */
   | { kind: 'end' };
 
 export type JavaPiece = PatternPiece<LookAhead>;
 
-/** A pattern of whole strings: alternatives, each a sequence of pieces. */
+/** A pattern that matches whole strings. Each option is a sequence of pieces. */
 export interface Pattern {
   options: PatternPiece[][];
 }
 
-/** `a?` */
+/** Whether a piece may be absent: `a?`. */
 export function isOptional(piece: PatternPiece): piece is PatternPiece & { kind: 'repeated' } {
   return piece.kind === 'repeated' && piece.min === 0 && piece.max === 1;
 }
 
 export type PatternReading =
   | { kind: 'pattern'; pattern: Pattern }
-  | { kind: 'refused'; reason: string; /** UTF-16 offset in the text. */ at: number };
+  | { kind: 'refused'; reason: string; /** UTF-16 offset in the text. */ offset: number };
 
-class OutsideSubset extends Error {
+class SubsetError extends Error {
   constructor(
     message: string,
-    readonly at: number,
+    readonly offset: number,
   ) {
     super(message);
   }
 }
 
-const SYNTAX = '\\^$.|?*+()[]{}';
-const RANGE_KINDS = [/^[a-z]$/, /^[A-Z]$/, /^[0-9]$/];
+const SYNTAX_CHARACTERS = '\\^$.|?*+()[]{}';
+const RANGE_CHARACTERS = [/^[a-z]$/, /^[A-Z]$/, /^[0-9]$/];
 
 /**
- * Reads a pattern in the common subset of Java's and JavaScript's regular expressions: literals, escaped signs of syntax, classes and
- * ranges of ASCII characters, `a?`, `(a|b)`, `.*`. All else is refused with its place.
+ * Reads a pattern in the common subset of Java's and JavaScript's regular expressions: literals, escaped syntax characters, classes and
+ * ranges of ASCII characters, `a?`, `(a|b)`, `.*`. Anything else is refused with its position.
  */
 export function readPattern(text: string): PatternReading {
   try {
-    if (text === '') throw new OutsideSubset('it is empty', 0);
+    if (text === '') throw new SubsetError('it is empty', 0);
     const reader = new PatternReader(text);
-    const options = reader.options(0);
-    if (reader.at < text.length) throw new OutsideSubset('a closing bracket without an opening one', reader.at);
-    if (options.some((option) => option.length === 0)) throw new OutsideSubset('an alternative is empty', 0);
+    const options = reader.readOptions(0);
+    if (reader.offset < text.length) throw new SubsetError('a closing bracket without an opening one', reader.offset);
+    if (options.some((option) => option.length === 0)) throw new SubsetError('an alternative is empty', 0);
     return { kind: 'pattern', pattern: { options } };
   } catch (error) {
-    if (error instanceof OutsideSubset) return { kind: 'refused', reason: error.message, at: error.at };
+    if (error instanceof SubsetError) return { kind: 'refused', reason: error.message, offset: error.offset };
     throw error;
   }
 }
 
-const MAX_DEPTH = 200;
+const MAX_GROUP_DEPTH = 200;
 
 class PatternReader {
-  at = 0;
+  offset = 0;
 
   constructor(private readonly text: string) {}
 
-  options(depth: number): PatternPiece[][] {
-    if (depth > MAX_DEPTH) throw new OutsideSubset('it is nested too deeply', this.at);
-    const options = [this.sequence(depth)];
-    while (this.text[this.at] === '|') {
-      this.at++;
-      options.push(this.sequence(depth));
+  readOptions(groupDepth: number): PatternPiece[][] {
+    if (groupDepth > MAX_GROUP_DEPTH) throw new SubsetError('it is nested too deeply', this.offset);
+    const options = [this.readSequence(groupDepth)];
+    while (this.text[this.offset] === '|') {
+      this.offset++;
+      options.push(this.readSequence(groupDepth));
     }
     return options;
   }
 
-  private sequence(depth: number): PatternPiece[] {
+  private readSequence(groupDepth: number): PatternPiece[] {
     const pieces: PatternPiece[] = [];
     for (;;) {
-      const piece = this.piece(depth);
+      const piece = this.readPiece(groupDepth);
       if (piece === null) return pieces;
-      const last = pieces.at(-1);
-      if (this.text[this.at] === '?' && piece.kind !== 'rest') {
+      const lastPiece = pieces.at(-1);
+      if (this.text[this.offset] === '?' && piece.kind !== 'rest') {
         if (piece.kind === 'literal' && piece.text > '\u007f') {
-          throw new OutsideSubset('only an ASCII character may be optional', this.at);
+          throw new SubsetError('only an ASCII character may be optional', this.offset);
         }
-        this.at++;
+        this.offset++;
         pieces.push({ kind: 'repeated', piece, min: 0, max: 1 });
-      } else if (piece.kind === 'literal' && last?.kind === 'literal') {
-        last.text += piece.text;
+      } else if (piece.kind === 'literal' && lastPiece?.kind === 'literal') {
+        lastPiece.text += piece.text;
       } else {
         pieces.push(piece);
       }
     }
   }
 
-  private piece(depth: number): PatternPiece | null {
-    const start = this.at;
-    const sign = this.text[start];
-    if (sign === undefined || sign === '|' || sign === ')') return null;
-    this.at++;
-    if (!SYNTAX.includes(sign)) return { kind: 'literal', text: sign };
-    switch (sign) {
+  private readPiece(groupDepth: number): PatternPiece | null {
+    const start = this.offset;
+    const character = this.text[start];
+    if (character === undefined || character === '|' || character === ')') return null;
+    this.offset++;
+    if (!SYNTAX_CHARACTERS.includes(character)) return { kind: 'literal', text: character };
+    switch (character) {
       case '\\':
-        return this.escaped(start);
+        return this.readEscaped(start);
       case '[':
-        return this.class(start);
+        return this.readClass(start);
       case '(':
-        return this.group(depth, start);
+        return this.readGroup(groupDepth, start);
       case '.':
-        if (this.text[this.at] !== '*') throw new OutsideSubset('a dot stands for any character; write [.]', start);
-        this.at++;
+        if (this.text[this.offset] !== '*') throw new SubsetError('a dot stands for any character; write [.]', start);
+        this.offset++;
         return { kind: 'rest' };
       default:
-        throw new OutsideSubset(`${sign} is outside the common subset`, start);
+        throw new SubsetError(`${character} is outside the common subset`, start);
     }
   }
 
-  private escaped(start: number): PatternPiece {
-    const sign = this.text[this.at];
-    if (sign === undefined || !SYNTAX.includes(sign)) {
-      throw new OutsideSubset('a backslash may only stand before a sign of syntax', start);
+  private readEscaped(start: number): PatternPiece {
+    const character = this.text[this.offset];
+    if (character === undefined || !SYNTAX_CHARACTERS.includes(character)) {
+      throw new SubsetError('a backslash may only stand before a sign of syntax', start);
     }
-    this.at++;
-    return { kind: 'literal', text: sign };
+    this.offset++;
+    return { kind: 'literal', text: character };
   }
 
-  private group(depth: number, start: number): PatternPiece {
-    const options = this.options(depth + 1);
-    if (this.text[this.at] !== ')') throw new OutsideSubset('a group is not closed', start);
-    this.at++;
+  private readGroup(groupDepth: number, start: number): PatternPiece {
+    const options = this.readOptions(groupDepth + 1);
+    if (this.text[this.offset] !== ')') throw new SubsetError('a group is not closed', start);
+    this.offset++;
     return { kind: 'choice', options };
   }
 
-  private class(start: number): PatternPiece {
-    const end = this.text.indexOf(']', this.at);
-    if (end < 0) throw new OutsideSubset('a class is not closed', start);
-    const inside = this.text.slice(this.at, end);
-    this.at = end + 1;
-    if (inside === '') throw new OutsideSubset('a class is empty', start);
+  private readClass(start: number): PatternPiece {
+    const end = this.text.indexOf(']', this.offset);
+    if (end < 0) throw new SubsetError('a class is not closed', start);
+    const classText = this.text.slice(this.offset, end);
+    this.offset = end + 1;
+    if (classText === '') throw new SubsetError('a class is empty', start);
     const ranges: [number, number][] = [];
-    for (let i = 0; i < inside.length; i++) {
-      const from = inside.charAt(i);
-      if (inside[i + 1] === '-') {
-        ranges.push(range(from, inside.charAt(i + 2), start));
+    for (let i = 0; i < classText.length; i++) {
+      const character = classText.charAt(i);
+      if (classText[i + 1] === '-') {
+        ranges.push(characterRange(character, classText.charAt(i + 2), start));
         i += 2;
-      } else if (/^[!-~ ]$/.test(from) && !'\\^[]&-'.includes(from)) {
-        ranges.push([from.charCodeAt(0), from.charCodeAt(0)]);
+      } else if (/^[!-~ ]$/.test(character) && !'\\^[]&-'.includes(character)) {
+        ranges.push([character.charCodeAt(0), character.charCodeAt(0)]);
       } else {
-        throw new OutsideSubset(`${from} in a class is read differently by Java and JavaScript`, start);
+        throw new SubsetError(`${character} in a class is read differently by Java and JavaScript`, start);
       }
     }
     return { kind: 'set', characters: codePoints(...ranges) };
   }
 }
 
-function range(from: string, to: string, at: number): [number, number] {
-  if (!RANGE_KINDS.some((kind) => kind.test(from) && kind.test(to)) || from > to) {
-    throw new OutsideSubset(`the range ${from}-${to} is not one of plain letters or digits`, at);
+function characterRange(from: string, to: string, offset: number): [number, number] {
+  if (!RANGE_CHARACTERS.some((kind) => kind.test(from) && kind.test(to)) || from > to) {
+    throw new SubsetError(`the range ${from}-${to} is not one of plain letters or digits`, offset);
   }
   return [from.charCodeAt(0), to.charCodeAt(0)];
 }

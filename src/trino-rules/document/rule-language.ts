@@ -13,124 +13,124 @@ import { DOT as JAVA_DOT, LAST_CODE_POINT } from './characters.js';
 import type { Pattern, PatternPiece } from './pattern.js';
 import { WorkBudget } from './work-budget.js';
 
-/** The patterns of a rule, one for each field; null: any name. */
+/** The patterns of a rule, one for each field (user, catalog, …); null: any name. */
 export type RulePatterns = readonly (Pattern | null)[];
 
 export type Coverage = 'covered' | 'uncovered' | 'undecided';
 
 /**
- * Whether earlier rules together match everything that a rule matches: inclusion of regular languages, where the language of a rule
- * is its fields with separators. `undecided`: the automata exceed the budget of nodes, or of transitions.
+ * Whether earlier rules together match everything that a rule matches.
+ * `undecided`: the comparison needs automata with more nodes or transitions than `budget`.
  * @throws BudgetExceeded
  */
-export function coverage(
+export function judgeCoverage(
   rule: RulePatterns,
-  earlier: readonly RulePatterns[],
+  earlierRules: readonly RulePatterns[],
   budget: number,
-  work = new WorkBudget(),
+  workBudget = new WorkBudget(),
 ): Coverage {
-  const followed = new TransitionCount(budget);
-  const answer = unlessTooLarge<Coverage>('undecided', () => {
-    const left = DFA.fromFA(
-      followed.counting(nfaOf(earlier.map(concatenation), budget)),
+  const transitionCounter = new TransitionCount(budget);
+  const result = fallbackIfTooLarge<Coverage>('undecided', () => {
+    const complementDfa = DFA.fromFA(
+      transitionCounter.countingAutomaton(nfaOf(earlierRules.map(concatenation), budget)),
       new DFA.LimitedNodeFactory(budget),
     );
-    left.complement();
-    const right = followed.counting(nfaOf([concatenation(rule)], budget));
-    return isDisjointWith(right, left, budget) ? 'covered' : 'uncovered';
+    complementDfa.complement();
+    const ruleNfa = transitionCounter.countingAutomaton(nfaOf([concatenation(rule)], budget));
+    return isDisjointWith(ruleNfa, complementDfa, budget) ? 'covered' : 'uncovered';
   });
-  work.spend(followed.count * STEPS_PER_TRANSITION);
-  return answer;
+  workBudget.spend(transitionCounter.count * COST_PER_TRANSITION);
+  return result;
 }
 
-/** Whether a name of only these characters matches; true also where the budget of nodes is exceeded. */
-export function mayMatchOver(pattern: Pattern, characters: CharSet, budget: number): boolean {
-  return unlessTooLarge(true, () => {
-    const names = nfaOf([sequence([repeated([sequence([one(characters)])], 1, Infinity)])], budget);
-    return !isDisjointWith(namesOf(pattern, budget), names, budget);
+/** Whether a pattern matches at least one name that consists of these characters. Also true if the budget of nodes is exceeded. */
+export function mayMatchOnly(pattern: Pattern, characters: CharSet, budget: number): boolean {
+  return fallbackIfTooLarge(true, () => {
+    const namesNfa = nfaOf([sequence([repetition([sequence([characterElement(characters)])], 1, Infinity)])], budget);
+    return !isDisjointWith(patternNfa(pattern, budget), namesNfa, budget);
   });
 }
 
-/** The one-line names that do not match; null: there are more than `most`, or the budget of nodes is exceeded. */
-export function namesLeftOut(pattern: Pattern, most: number, budget: number): string[] | null {
-  return unlessTooLarge(null, () => {
-    const others = DFA.fromFA(namesOf(pattern, budget), new DFA.LimitedNodeFactory(budget));
-    others.complement();
-    const lines = nfaOf([sequence([repeated([sequence([one(DOT)])], 1, Infinity)])], budget);
-    const left = NFA.fromIntersection(lines, others, new NFA.LimitedNodeFactory(budget));
-    if (!left.isFinite) return null;
+/** The names without line ends that a pattern does not match; null: there are more than `maxNames`, or the budget is exceeded. */
+export function namesExcludedBy(pattern: Pattern, maxNames: number, budget: number): string[] | null {
+  return fallbackIfTooLarge(null, () => {
+    const excludedDfa = DFA.fromFA(patternNfa(pattern, budget), new DFA.LimitedNodeFactory(budget));
+    excludedDfa.complement();
+    const lineNfa = nfaOf([sequence([repetition([sequence([characterElement(DOT)])], 1, Infinity)])], budget);
+    const excludedLineNfa = NFA.fromIntersection(lineNfa, excludedDfa, new NFA.LimitedNodeFactory(budget));
+    if (!excludedLineNfa.isFinite) return null;
     const names = new Set<string>();
-    for (const word of left.words()) {
+    for (const word of excludedLineNfa.words()) {
       names.add(String.fromCodePoint(...word));
-      if (names.size > most) return null;
+      if (names.size > maxNames) return null;
     }
     return [...names];
   });
 }
 
-/** A minimal deterministic automaton of the names that match; null: the budget of nodes is exceeded. */
+/** The minimal deterministic automaton of a pattern; null: the budget of nodes is exceeded. */
 export function automatonOf(pattern: Pattern, budget: number): DFA | null {
-  return unlessTooLarge(null, () => {
-    const names = new TransitionCount(budget).counting(namesOf(pattern, budget));
-    const automaton = DFA.fromFA(names, new DFA.LimitedNodeFactory(budget));
+  return fallbackIfTooLarge(null, () => {
+    const countedNfa = new TransitionCount(budget).countingAutomaton(patternNfa(pattern, budget));
+    const automaton = DFA.fromFA(countedNfa, new DFA.LimitedNodeFactory(budget));
     automaton.minimize();
     return automaton;
   });
 }
 
-function unlessTooLarge<T>(otherwise: T, work: () => T): T {
+function fallbackIfTooLarge<T>(fallbackValue: T, compute: () => T): T {
   try {
-    return work();
+    return compute();
   } catch (error) {
-    if (error instanceof TooManyNodesError) return otherwise;
+    if (error instanceof TooManyNodesError) return fallbackValue;
     throw error;
   }
 }
 
 /** @throws TooManyNodesError */
-export function namesOf(pattern: Pattern, budget: number): NFA {
-  return nfaOf([sequence([alternatives(pattern.options)])], budget);
+export function patternNfa(pattern: Pattern, budget: number): NFA {
+  return nfaOf([sequence([alternation(pattern.options)])], budget);
 }
 
 /** @throws TooManyNodesError */
 function nfaOf(alternatives: NoParent<Concatenation>[], budget: number): NFA {
   const nodes = new NFA.LimitedNodeFactory(budget);
-  const links = new TransitionCount(budget);
+  const transitions = new TransitionCount(budget);
   const createNode = (): NFA.Node => {
     nodes.createNode();
-    return new CountedNode(links);
+    return new CountedNode(transitions);
   };
-  return NFA.fromRegex(alternatives, CHARACTERS, {}, { createNode });
+  return NFA.fromRegex(alternatives, ALPHABET, {}, { createNode });
 }
 
-/** Few nodes can have many transitions: `a?b?c?…` links each letter with all following ones. */
+/** A limit of nodes is not enough: `a?b?c?…` has few nodes but many transitions, because each letter is linked with all following letters. */
 const TRANSITIONS_PER_NODE = 50;
-const STEPS_PER_TRANSITION = 30;
+const COST_PER_TRANSITION = 30;
 
 class TransitionCount {
   count = 0;
-  private readonly limit: number;
+  private readonly maxTransitions: number;
 
   constructor(nodes: number) {
-    this.limit = nodes * TRANSITIONS_PER_NODE;
+    this.maxTransitions = nodes * TRANSITIONS_PER_NODE;
   }
 
   /** @throws TooManyNodesError */
   add(transitions: number): void {
     this.count += transitions;
-    TooManyNodesError.assert(this.count, this.limit, 'transitions');
+    TooManyNodesError.assert(this.count, this.maxTransitions, 'transitions');
   }
 
-  /** The automaton, with a count of followed transitions. */
-  counting(automaton: NFA): TransitionIterable<NFA.ReadonlyNode> {
+  /** Wraps an automaton so that followed transitions are counted. */
+  countingAutomaton(automaton: NFA): TransitionIterable<NFA.ReadonlyNode> {
     return {
       maxCharacter: automaton.maxCharacter,
       transitionIterator: () => {
         const states = automaton.transitionIterator();
         const getOut = (state: NFA.ReadonlyNode): ReturnType<typeof states.getOut> => {
-          const out = states.getOut(state);
-          this.add(out.size);
-          return out;
+          const transitions = states.getOut(state);
+          this.add(transitions.size);
+          return transitions;
         };
         return { ...states, getOut };
       },
@@ -139,65 +139,65 @@ class TransitionCount {
 }
 
 class CountedNode extends NFA.Node {
-  constructor(private readonly links: TransitionCount) {
+  constructor(private readonly transitions: TransitionCount) {
     super();
   }
 
-  override link(to: NFA.Node, via: CharSet): void {
-    this.links.add(1);
-    super.link(to, via);
+  override link(target: NFA.Node, characters: CharSet): void {
+    this.transitions.add(1);
+    super.link(target, characters);
   }
 }
 
-const CHARACTERS = { maxCharacter: LAST_CODE_POINT };
-/** No name has a control character. */
+const ALPHABET = { maxCharacter: LAST_CODE_POINT };
+/** Separates the names that a rule matches together (such as user, catalog, schema) in one text. Names contain no control characters. */
 const SEPARATOR = '\u0000';
-const ANY = setOf(SEPARATOR).negate();
-const DOT = JAVA_DOT.intersect(ANY);
+const ANY_CHARACTER = characterSet(SEPARATOR).negate();
+const DOT = JAVA_DOT.intersect(ANY_CHARACTER);
 
 function concatenation(fields: RulePatterns): NoParent<Concatenation> {
-  const elements = fields.flatMap((field, i) => [...(i > 0 ? [one(setOf(SEPARATOR))] : []), inField(field)]);
+  // A name is never empty.
+  const anyName = repetition([sequence([characterElement(ANY_CHARACTER)])], 1, Infinity);
+  const elements = fields.flatMap((field, i) => [
+    ...(i > 0 ? [characterElement(characterSet(SEPARATOR))] : []),
+    field === null ? anyName : alternation(field.options),
+  ]);
   return { type: 'Concatenation', elements };
 }
 
-function inField(pattern: Pattern | null): NoParent<Element> {
-  // A name is never empty.
-  return pattern === null ? repeated([sequence([one(ANY)])], 1, Infinity) : alternatives(pattern.options);
+function alternation(options: readonly (readonly PatternPiece[])[]): NoParent<Element> {
+  return { type: 'Alternation', alternatives: options.map((pieces) => sequence(pieces.flatMap(elementsOf))) };
 }
 
-function alternatives(options: readonly (readonly PatternPiece[])[]): NoParent<Element> {
-  return { type: 'Alternation', alternatives: options.map((pieces) => sequence(pieces.flatMap(elements))) };
-}
-
-function elements(piece: PatternPiece): NoParent<Element>[] {
+function elementsOf(piece: PatternPiece): NoParent<Element>[] {
   switch (piece.kind) {
     case 'literal':
-      return Array.from(piece.text, (character) => one(setOf(character)));
+      return Array.from(piece.text, (character) => characterElement(characterSet(character)));
     case 'choice':
-      return [alternatives(piece.options)];
+      return [alternation(piece.options)];
     case 'set':
-      return [one(piece.characters.intersect(ANY))];
+      return [characterElement(piece.characters.intersect(ANY_CHARACTER))];
     case 'repeated':
-      return [repeated([sequence(elements(piece.piece))], piece.min, piece.max)];
+      return [repetition([sequence(elementsOf(piece.piece))], piece.min, piece.max)];
     case 'rest':
-      return [repeated([sequence([one(DOT)])], 0, Infinity)];
+      return [repetition([sequence([characterElement(DOT)])], 0, Infinity)];
   }
 }
 
-function sequence(list: NoParent<Element>[]): NoParent<Concatenation> {
-  return { type: 'Concatenation', elements: list };
+function sequence(members: NoParent<Element>[]): NoParent<Concatenation> {
+  return { type: 'Concatenation', elements: members };
 }
 
-function repeated(options: NoParent<Concatenation>[], min: number, max: number): NoParent<Element> {
+function repetition(options: NoParent<Concatenation>[], min: number, max: number): NoParent<Element> {
   return { type: 'Quantifier', alternatives: options, min, max, lazy: false };
 }
 
-function one(set: CharSet): NoParent<Element> {
+function characterElement(set: CharSet): NoParent<Element> {
   return { type: 'CharacterClass', characters: set };
 }
 
-function setOf(...characters: string[]): CharSet {
+function characterSet(...characters: string[]): CharSet {
   const codes = characters.map((character) => character.codePointAt(0) ?? 0);
   const ranges = codes.map((code) => ({ min: code, max: code }));
-  return CharSet.empty(CHARACTERS.maxCharacter).union(ranges);
+  return CharSet.empty(ALPHABET.maxCharacter).union(ranges);
 }

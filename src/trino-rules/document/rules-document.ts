@@ -1,10 +1,10 @@
-/** The engine's words in its order, because a file may hold a word's index instead (Trino, file-based access control). */
+/** The engine's words for privileges, in the engine's order: a file may name a privilege by its index (Trino, file-based access control). */
 export const TABLE_PRIVILEGES = ['SELECT', 'INSERT', 'DELETE', 'UPDATE', 'OWNERSHIP', 'GRANT_SELECT'] as const;
 export const FUNCTION_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE', 'OWNERSHIP'] as const;
 export const PROCEDURE_PRIVILEGES = ['EXECUTE', 'GRANT_EXECUTE'] as const;
-/** Rights over queries: one's own, then other users'. */
+/** Rights over queries: `execute` for own queries, `view` and `kill` for queries of other users. */
 export const QUERY_RIGHTS = ['execute', 'view', 'kill'] as const;
-/** `read`: metrics and threads of a node; `write`: shutting it down. */
+/** Rights over nodes of the engine. `read`: metrics and threads of a node. `write`: shutting a node down. */
 export const SYSTEM_INFORMATION_RIGHTS = ['read', 'write'] as const;
 
 export type TablePrivilege = (typeof TABLE_PRIVILEGES)[number];
@@ -15,7 +15,7 @@ export type SystemInformationRight = (typeof SYSTEM_INFORMATION_RIGHTS)[number];
 
 /**
  * Trino's `rules.json` as Grantline writes it: all sections, keys in the engine's order, no `role`, no `group`, no `principals`. Patterns
- * match whole strings, in the common subset of Java and JavaScript; an absent one matches any name.
+ * match whole names, and are in the common subset of Java and JavaScript. An absent pattern matches any name.
  */
 export interface RulesDocument {
   catalogs: CatalogRule[];
@@ -30,10 +30,9 @@ export interface RulesDocument {
   catalog_session_properties: CatalogSessionPropertyRule[];
 }
 
-/** The filter of users who only read: it passes every row, and the engine refuses table procedures beside it (seen on 483). */
+/** A filter that passes every row. The engine refuses table procedures on filtered tables (seen on 483), so users who only read get this filter. */
 export const READERS_FILTER = 'true';
 
-/** Number of rules in all sections. */
 export function ruleCount(document: RulesDocument): number {
   return Object.values<readonly unknown[]>({ ...document }).reduce((sum, section) => sum + section.length, 0);
 }
@@ -56,7 +55,7 @@ export interface SchemaRule extends RuleInSchema {
 
 export interface ColumnRule {
   name: string;
-  /** False: the column is hidden. */
+  /** Hides the column if false. */
   allow?: boolean;
   mask?: string;
 }
@@ -70,7 +69,7 @@ export interface TableRule extends RuleInSchema {
 
 export interface QueryRule {
   user?: string;
-  /** Pattern of owners: the rule is then only about viewing and killing the queries of these users. */
+  /** If present, the rule only decides about viewing and killing queries of owners who match this pattern. */
   queryOwner?: string;
   allow: QueryRight[];
 }
@@ -106,18 +105,18 @@ export interface CatalogSessionPropertyRule extends SystemSessionPropertyRule {
   catalog?: string;
 }
 
-const LONGEST = 160;
+const MAX_PATTERN_LENGTH = 160;
 
-/** A rule for people: one line of JSON with long patterns cut. */
+/** A rule as text for people: one line of JSON, in which long patterns are cut. */
 export function ruleText(rule: object): string {
   return JSON.stringify(rule, (_key, value: unknown) =>
-    typeof value === 'string' && value.length > LONGEST
-      ? `${value.slice(0, LONGEST)}… (${value.length} characters)`
+    typeof value === 'string' && value.length > MAX_PATTERN_LENGTH
+      ? `${value.slice(0, MAX_PATTERN_LENGTH)}… (${value.length} characters)`
       : value,
   );
 }
 
-/** Pattern keys of each section: users, then objects from the widest level down. */
+/** The keys of patterns in each section: first users, then catalog, schema and so on. */
 export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ...keys: string[]])[] = [
   ['catalogs', 'user', 'catalog'],
   ['schemas', 'user', 'catalog', 'schema'],
@@ -134,11 +133,16 @@ export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ..
 /** A document without rules, which denies everything. */
 export const NO_RULES = Object.fromEntries(RULE_PATTERNS.map(([section]) => [section, []])) as unknown as RulesDocument;
 
-/** A pattern of a rule; undefined matches any name. */
+/** The pattern of a rule under a key; undefined matches any name. */
 export function patternOf(rule: object, key: string): string | undefined {
   const value: unknown = Reflect.get(rule, key);
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Prefix of the session property that marks the version in force, before its hash. */
-export const MARKER = 'grantline_rules_';
+/** Prefix of the session property that marks the version of the rules in force. The hash of the version follows. */
+export const MARKER_PREFIX = 'grantline_rules_';
+
+export function withoutMarker({ system_session_properties: properties, ...document }: RulesDocument): RulesDocument {
+  const unmarked = properties.filter(({ property }) => !property?.startsWith(MARKER_PREFIX));
+  return { ...document, system_session_properties: unmarked };
+}

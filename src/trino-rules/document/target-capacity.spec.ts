@@ -27,10 +27,10 @@ describe('the size of rules', () => {
     ],
   ])('%s', (_name, { next, former, gzip }, limit, expected) => {
     const sizes = {
-      next,
-      former,
-      nextCompressed: () => Math.ceil(next / 7),
-      formerCompressed: () => gzip ?? Math.ceil(former / 7),
+      nextBytes: next,
+      formerBytes: former,
+      compressedNextBytes: () => Math.ceil(next / 7),
+      compressedFormerBytes: () => gzip ?? Math.ceil(former / 7),
     };
     expect(checkCapacity(sizes, limit).map(({ severity, code }) => `${severity} ${code}`)).toEqual(expected);
   });
@@ -39,12 +39,14 @@ describe('the size of rules', () => {
     const never = (): number => {
       throw new Error('not needed');
     };
-    expect(checkCapacity({ next: 1, former: 1, nextCompressed: never, formerCompressed: never }, LIMIT)).toEqual([]);
+    expect(
+      checkCapacity({ nextBytes: 1, formerBytes: 1, compressedNextBytes: never, compressedFormerBytes: never }, LIMIT),
+    ).toEqual([]);
   });
 
   it('names the remedy', () => {
     const findings = checkCapacity(
-      { next: 2_000_000, former: 0, nextCompressed: () => 300_000, formerCompressed: () => 0 },
+      { nextBytes: 2_000_000, formerBytes: 0, compressedNextBytes: () => 300_000, compressedFormerBytes: () => 0 },
       LIMIT,
     );
     expect(findings[0]?.message).toBe(

@@ -1,18 +1,17 @@
 import { NamedError } from '../../kernel/errors.js';
 
-/** Limits the work for a document in steps of about ten nanoseconds. Never in time, so that a document is always judged alike. */
+/** Limits the work for a document in steps of about ten nanoseconds. It does not measure time, so that equal documents get equal results. */
 export class WorkBudget {
-  /** @param left steps that may still be spent */
-  constructor(private left = Infinity) {}
+  constructor(private remainingSteps = Infinity) {}
 
   /** @throws BudgetExceeded */
   spend(steps: number): void {
-    this.left -= steps;
-    if (this.left < 0) throw new BudgetExceeded();
+    this.remainingSteps -= steps;
+    if (this.remainingSteps < 0) throw new BudgetExceeded();
   }
 
   canAfford(steps: number): boolean {
-    return steps <= this.left;
+    return steps <= this.remainingSteps;
   }
 }
 

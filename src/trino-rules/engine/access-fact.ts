@@ -1,9 +1,9 @@
 import { FRESH_PREFIX } from '../document/open-names.js';
-import { nodeText, withNames, type Node } from '../model/node.js';
+import { nodeText, mapNames, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Question, RoutineQuestion } from '../model/question.js';
 
-/** A permission or restriction of a user. An unnamed level of the resource has a fresh name. */
+/** A permission or restriction of a user. An absent level of the resource stands for all names that no grant or rule names. */
 export type AccessFact =
   | Question
   | { about: 'row-filter'; resource: Node; expression: string }
@@ -12,23 +12,23 @@ export type AccessFact =
 
 export type Restriction = Extract<AccessFact, { about: 'row-filter' | 'hidden-column' | 'column-mask' }>;
 
-export function isRestriction(aspect: AccessFact): aspect is Restriction {
-  return aspect.about === 'row-filter' || aspect.about === 'hidden-column' || aspect.about === 'column-mask';
+export function isRestriction(fact: AccessFact): fact is Restriction {
+  return fact.about === 'row-filter' || fact.about === 'hidden-column' || fact.about === 'column-mask';
 }
 
-/** `INSERT into sales.eu.orders` */
+/** A permission in words: `INSERT into sales.eu.orders`. */
 export function describePermission(fact: Question): string {
   switch (fact.about) {
     case 'privilege': {
-      const permission = `${PRIVILEGE_TERMS[fact.privilege].phrase} ${pathOf(fact.resource)}`;
+      const permission = `${PRIVILEGE_TERMS[fact.privilege].phrase} ${resourceText(fact.resource)}`;
       return fact.column === undefined ? permission : `${permission}, column ${fact.column}`;
     }
     case 'table-procedures':
-      return `run table procedures (ALTER TABLE … EXECUTE) on ${pathOf(fact.resource)}`;
+      return `run table procedures (ALTER TABLE … EXECUTE) on ${resourceText(fact.resource)}`;
     case 'schema-ownership':
-      return `have OWNERSHIP of the schema ${pathOf(fact.resource)}`;
+      return `have OWNERSHIP of the schema ${resourceText(fact.resource)}`;
     case 'catalog-mode':
-      return `enter the catalog ${pathOf(fact.resource)}${fact.mode === 'all' ? ' in the mode all' : ''}`;
+      return `enter the catalog ${resourceText(fact.resource)}${fact.mode === 'all' ? ' in the mode all' : ''}`;
     case 'queries':
       if (fact.right === 'execute') return 'execute queries';
       return fact.owner === undefined
@@ -38,8 +38,8 @@ export function describePermission(fact: Question): string {
       return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
       return fact.resource.routine === undefined
-        ? `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind}s of ${pathOf(fact.resource) || 'everything'}`
-        : `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind} ${pathOf(fact.resource)}`;
+        ? `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind}s of ${resourceText(fact.resource) || 'everything'}`
+        : `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind} ${resourceText(fact.resource)}`;
     case 'system-information':
       return `${fact.right} system information`;
     case 'session-property': {
@@ -57,69 +57,71 @@ const ROUTINE_PHRASES: Readonly<Record<RoutineQuestion['privilege'], string>> = 
   OWNERSHIP: 'have OWNERSHIP of',
 };
 
-/** `may not SELECT the column card of sales.eu.orders` */
+/** A restriction in words: `may not SELECT the column card of sales.eu.orders`. */
 export function describeRestriction(fact: Restriction): string {
-  const where = pathOf(fact.resource);
+  const target = resourceText(fact.resource);
   switch (fact.about) {
     case 'row-filter':
-      return `may SELECT only those rows of ${where} ${FILTERED} ${fact.expression}`;
+      return `may SELECT only those rows of ${target} ${FILTER_PHRASE} ${fact.expression}`;
     case 'hidden-column':
-      return `may not SELECT the column ${fact.column} of ${where}`;
+      return `may not SELECT the column ${fact.column} of ${target}`;
     case 'column-mask':
-      return `may SELECT the column ${fact.column} of ${where} ${MASKED} ${fact.expression}`;
+      return `may SELECT the column ${fact.column} of ${target} ${MASK_PHRASE} ${fact.expression}`;
   }
 }
 
-const FILTERED = 'for which';
-const MASKED = 'only as';
+const FILTER_PHRASE = 'for which';
+const MASK_PHRASE = 'only as';
 
-/** Cuts a text with such descriptions where SQL may begin, which must not be logged. */
+/** The description of a restriction without the SQL of its policy, which must not be logged. */
 export function withoutSql(text: string): string {
-  const [before = '', ...rest] = text.split(new RegExp(` (?:${FILTERED}|${MASKED}) `));
-  return rest.length === 0 ? before : `${before} (its SQL is not logged)`;
+  const [description = '', ...sqlParts] = text.split(new RegExp(` (?:${FILTER_PHRASE}|${MASK_PHRASE}) `));
+  return sqlParts.length === 0 ? description : `${description} (its SQL is not logged)`;
 }
 
-/** A node without the levels that have fresh names, which represent any other name. */
-export function namedLevels(resource: Node): Node {
-  const shown = withNames(resource, (name) => displayName(name, ''));
-  return Object.fromEntries(Object.entries(shown).filter(([, name]) => name !== ''));
+/** Leaves out each level with an invented name, which stands for all names that no rule contains. */
+export function onlyNamedLevels(resource: Node): Node {
+  const namesByLevel = mapNames(resource, (name) => displayName(name, ''));
+  return Object.fromEntries(Object.entries(namesByLevel).filter(([, name]) => name !== ''));
 }
 
-/** `sales.eu.orders`; a fresh name is written as `(any other table)`. */
-export function pathOf(resource: Node): string {
-  return nodeText(withNames(resource, (name, level) => displayName(name, `(any other ${level})`)));
+/** The text of a node (`sales.eu.orders`). An invented name, which stands for all unnamed nodes, is written with its level: `(any other table)`. */
+export function resourceText(resource: Node): string {
+  return nodeText(mapNames(resource, (name, level) => displayName(name, `(any other ${level})`)));
 }
 
-const STANDING = `${FRESH_PREFIX}=`;
+const REPRESENTATIVE_PREFIX = `${FRESH_PREFIX}=`;
 
-/** The notation for a name that represents all names that match the same patterns. */
-export function standingForOthers(name: string): string {
-  return name.includes(FRESH_PREFIX) ? name : STANDING + name;
+/** Marks a name as the representative of all names that match the same patterns. Invented names (with FRESH_PREFIX) stay unchanged. */
+export function markRepresentative(name: string): string {
+  return name.includes(FRESH_PREFIX) ? name : REPRESENTATIVE_PREFIX + name;
 }
 
-/** Reverses `standingForOthers`; other names are unchanged. */
-export function nameInRules(name: string): string {
-  return name.startsWith(STANDING) ? name.slice(STANDING.length) : name;
+/** Reverses `markRepresentative`; other names are unchanged. */
+export function unmarkRepresentative(name: string): string {
+  return name.startsWith(REPRESENTATIVE_PREFIX) ? name.slice(REPRESENTATIVE_PREFIX.length) : name;
 }
 
 /** Renames the objects, properties, routines and users in a fact. */
-export function renamed(
+export function renameFact(
   fact: AccessFact,
-  object: (name: string) => string,
-  user: (name: string) => string,
+  renameObject: (name: string) => string,
+  renameUser: (name: string) => string,
 ): AccessFact {
   if (fact.about === 'system-information') return fact;
-  if (fact.about === 'queries') return fact.owner === undefined ? fact : { ...fact, owner: user(fact.owner) };
-  if (fact.about === 'impersonation') return { ...fact, newUser: user(fact.newUser) };
-  if (fact.about === 'session-property')
-    return { ...fact, property: object(fact.property), catalog: fact.catalog === null ? null : object(fact.catalog) };
-  return { ...fact, resource: withNames(fact.resource, object) } as AccessFact;
+  if (fact.about === 'queries') return fact.owner === undefined ? fact : { ...fact, owner: renameUser(fact.owner) };
+  if (fact.about === 'impersonation') return { ...fact, newUser: renameUser(fact.newUser) };
+  if (fact.about === 'session-property') {
+    const { property, catalog } = fact;
+    return { ...fact, property: renameObject(property), catalog: catalog === null ? null : renameObject(catalog) };
+  }
+  return { ...fact, resource: mapNames(fact.resource, renameObject) } as AccessFact;
 }
 
-/** A name for people: `instead` for a fresh name; `sales_…` and `(like a1)` for one that an open pattern matches. */
-export function displayName(name: string, instead: string): string {
-  if (name.startsWith(STANDING)) return `(like ${nameInRules(name)})`;
-  const [before = '', ...after] = name.split(FRESH_PREFIX);
-  if (after.length === 0) return name;
-  return before === '' && after.every((rest) => /^\d*$/.test(rest)) ? instead : [before, ...after].join('…');
+/** A name for messages. Invented names, which stand for names that no rule has, become readable: `sales_…`, `(like a1)` or `fallback`. */
+export function displayName(name: string, fallback: string): string {
+  if (name.startsWith(REPRESENTATIVE_PREFIX)) return `(like ${unmarkRepresentative(name)})`;
+  const [prefix = '', ...laterParts] = name.split(FRESH_PREFIX);
+  if (laterParts.length === 0) return name;
+  return prefix === '' && laterParts.every((part) => /^\d*$/.test(part)) ? fallback : [prefix, ...laterParts].join('…');
 }

@@ -3,35 +3,34 @@ import { patternOf, ruleText, type RulesDocument } from '../document/rules-docum
 import type { AccessFact } from './access-fact.js';
 import { type Evaluator, routineAt, tableAt } from './evaluator.js';
 
-/** A rule and its position. */
-export interface RuleAt {
+export interface RuleLocation {
   section: keyof RulesDocument;
   index: number;
 }
 
-/** The search for the first rule of a section that matches a user and these names. */
+/** The arguments of a search for the first rule that matches a user and these names. */
 export interface RuleLookup {
   section: keyof RulesDocument;
   names: Readonly<Record<string, string>>;
-  /** The catalog that the user must be allowed to enter first, and whether in the mode `all`. */
-  gate?: { catalog: string; isForWriting: boolean };
+  /** The catalog to which the user also needs access. `isForWriting`: the catalog's mode must be `all`, not `read-only`. */
+  requiredCatalog?: { catalog: string; isForWriting: boolean };
 }
 
-/** The lookup that answers a fact. An unnamed level has a fresh name. */
+/** The search for the rule that decides a permission or restriction. */
 export function lookupOf(fact: AccessFact): RuleLookup {
-  const behind = (catalog: string, isForWriting = false) => ({ gate: { catalog, isForWriting } });
+  const requiresCatalog = (catalog: string, isForWriting = false) => ({ requiredCatalog: { catalog, isForWriting } });
   switch (fact.about) {
     case 'catalog-mode':
       return lookupOfCatalog(fact.resource.catalog);
     case 'schema-ownership': {
       const { catalog, schema } = tableAt(fact.resource);
-      return { section: 'schemas', names: { catalog, schema }, ...behind(catalog, true) };
+      return { section: 'schemas', names: { catalog, schema }, ...requiresCatalog(catalog, true) };
     }
     case 'privilege':
     case 'table-procedures': {
       const { catalog, schema, table } = tableAt(fact.resource);
       const isForWriting = fact.about === 'privilege' && fact.privilege !== 'SELECT';
-      return { section: 'tables', names: { catalog, schema, table }, ...behind(catalog, isForWriting) };
+      return { section: 'tables', names: { catalog, schema, table }, ...requiresCatalog(catalog, isForWriting) };
     }
     case 'row-filter':
     case 'hidden-column':
@@ -45,7 +44,8 @@ export function lookupOf(fact: AccessFact): RuleLookup {
       return { section: 'impersonation', names: { new_user: fact.newUser } };
     case 'routine': {
       const { catalog, schema, routine } = routineAt(fact.resource);
-      return { section: `${fact.kind}s`, names: { catalog, schema, [fact.kind]: routine }, ...behind(catalog) };
+      const names = { catalog, schema, [fact.kind]: routine };
+      return { section: `${fact.kind}s`, names, ...requiresCatalog(catalog) };
     }
     case 'system-information':
       return { section: 'system_information', names: {} };
@@ -53,7 +53,7 @@ export function lookupOf(fact: AccessFact): RuleLookup {
       const { catalog, property } = fact;
       return catalog === null
         ? { section: 'system_session_properties', names: { property } }
-        : { section: 'catalog_session_properties', names: { catalog, property }, ...behind(catalog) };
+        : { section: 'catalog_session_properties', names: { catalog, property }, ...requiresCatalog(catalog) };
     }
   }
 }
@@ -62,33 +62,39 @@ export function lookupOfCatalog(catalog: string): RuleLookup {
   return { section: 'catalogs', names: { catalog } };
 }
 
-/** Whether a rule matches the names of a lookup, and the user where one is given. */
-export function isMatched({ first }: Evaluator, { section, names }: RuleLookup, rule: object, user?: string): boolean {
-  // A rule about the queries of some users is none about executing.
+/** Whether a rule matches the names of a lookup, and the user if one is given. */
+export function matchesLookup(
+  { firstMatch }: Evaluator,
+  { section, names }: RuleLookup,
+  rule: object,
+  user?: string,
+): boolean {
+  // A rule with `queryOwner` does not decide about executing queries.
   if (section === 'queries' && !('queryOwner' in names) && patternOf(rule, 'queryOwner') !== undefined) return false;
   const key = section === 'impersonation' ? 'original_user' : 'user';
-  return first.matches(rule, user === undefined ? names : { ...names, [key]: user });
+  return firstMatch.matches(rule, user === undefined ? names : { ...names, [key]: user });
 }
 
-/** The rule that decides an access fact for a user: a catalog rule if it keeps the user out. Null: no rule matches. */
-export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleAt | null {
+/** The rule that decides a fact for a user. If the user lacks access to the catalog, this is the catalog rule. Null: no rule matches. */
+export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: string): RuleLocation | null {
   const lookup = lookupOf(fact);
-  const { gate } = lookup;
+  const { requiredCatalog } = lookup;
   const mayEnter =
-    gate === undefined ||
-    (gate.isForWriting ? evaluator.mayWrite(user, gate.catalog) : evaluator.mayRead(user, gate.catalog));
-  const asked = mayEnter ? lookup : lookupOfCatalog(gate.catalog);
-  const rules: readonly object[] = evaluator.rules[asked.section];
-  const index = rules.findIndex((rule) => isMatched(evaluator, asked, rule, user));
-  return index < 0 ? null : { section: asked.section, index };
+    requiredCatalog === undefined ||
+    (requiredCatalog.isForWriting
+      ? evaluator.mayWriteCatalog(user, requiredCatalog.catalog)
+      : evaluator.mayReadCatalog(user, requiredCatalog.catalog));
+  const decidingLookup = mayEnter ? lookup : lookupOfCatalog(requiredCatalog.catalog);
+  const rules: readonly object[] = evaluator.rules[decidingLookup.section];
+  const index = rules.findIndex((rule) => matchesLookup(evaluator, decidingLookup, rule, user));
+  return index < 0 ? null : { section: decidingLookup.section, index };
 }
 
-/** `tables[12]` */
+/** The section and the index of a rule as text: `tables[12]`. */
 export function nameOfRule({ section, index }: { section: string; index: number }): string {
   return `${section}[${index}]`;
 }
 
-/** The rule itself, as a text for people. */
-export function textOfRule(rules: RulesDocument, { section, index }: RuleAt): string {
+export function textOfRule(rules: RulesDocument, { section, index }: RuleLocation): string {
   return ruleText(rules[section][index] ?? {});
 }

@@ -45,7 +45,7 @@ describe('the engine, evaluated for all users at once', () => {
       fc.property(anyRules(), fc.constantFrom(...NODES), fc.constantFrom(...NODES), (rules, catalog, schema) => {
         const engine = engineOf(rules);
         const evaluator = new Evaluator(rules);
-        const modes = engine.modes(catalog);
+        const modes = engine.usersByMode(catalog);
         const owners = engine.schemaOwners(catalog, schema, modes);
         const atOnce = USERS.map((user, position) => ({
           user,
@@ -70,21 +70,24 @@ function engineOf(rules: RulesDocument): EngineSets {
 }
 
 function answersAtOnce(engine: EngineSets, { catalog, schema, table }: TableName): unknown[] {
-  const tables = new SchemaTables(engine, catalog, schema, engine.modes(catalog));
-  const answers = USERS.map((_, position) => at(tables.everywhere, position));
-  const marks = new WordMarks(engine.width);
-  tables.mark(table, marks);
-  const active = marks.take();
-  const outcome = tables.at(table, active);
+  const tables = new SchemaTables(engine, catalog, schema, engine.usersByMode(catalog));
+  const answers = USERS.map((_, position) => at(tables.unnamedTables, position));
+  const marks = new WordMarks(engine.wordCount);
+  tables.markWords(table, marks);
+  const active = marks.takeIndexes();
+  const outcome = tables.accessAt(table, active);
   for (const position of USERS.keys()) if (active.includes(position >>> 5)) answers[position] = at(outcome, position);
   return answers;
 }
 
-function at({ sets: { given, filters, hidden, masks } }: ActualAccess, position: number): unknown {
+function at(
+  { userSets: { usersByPrivilege, filters, hiddenColumns: hidden, masks } }: ActualAccess,
+  position: number,
+): unknown {
   const keys = (sets: ReadonlyMap<string, Bitset>) =>
     [...sets].flatMap(([key, set]) => (has(set, position) ? [key] : []));
   return {
-    privileges: TABLE_PRIVILEGES.filter((privilege) => has(given[privilege], position)),
+    privileges: TABLE_PRIVILEGES.filter((privilege) => has(usersByPrivilege[privilege], position)),
     filter: keys(filters),
     hidden: keys(hidden).sort(),
     masks: [...masks].flatMap(([column, sets]) => keys(sets).map((mask) => [column, mask])).sort(),
@@ -93,7 +96,7 @@ function at({ sets: { given, filters, hidden, masks } }: ActualAccess, position:
 
 function answersByUser(evaluator: Evaluator, place: TableName): unknown[] {
   return USERS.map((user) => {
-    const index = evaluator.tableRule(user, place);
+    const index = evaluator.tableRuleIndex(user, place);
     const { privileges = [], filter, columns = [] } = (index === null ? null : evaluator.rules.tables[index]) ?? {};
     return {
       privileges: TABLE_PRIVILEGES.filter((privilege) => privileges.includes(privilege)),

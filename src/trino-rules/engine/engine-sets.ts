@@ -2,54 +2,54 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import { patternOf, type RulesDocument } from '../document/rules-document.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
-import { addNew, everyWord, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
+import { addNewMembers, allWordIndexes, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
-/** Users who may enter a catalog, by mode. */
-export interface CatalogModes {
+/** Users with access to a catalog, by the `allow` of the catalog rule. */
+export interface UsersByCatalogMode {
   all: Bitset;
   readOnly: Bitset;
 }
 
-/** The engine's answers for all users at once; `Evaluator` has the same for one user. */
+/** The engine's answers for all users at once. `Evaluator` gives the same answers for one user. */
 export class EngineSets {
-  readonly width: number;
-  readonly everyWord: Uint32Array;
+  readonly wordCount: number;
+  readonly everyWordIndex: Uint32Array;
   readonly catalogs: RuleTrie;
   readonly schemas: RuleTrie;
   readonly tables: RuleTrie;
   readonly functions: RuleTrie;
   readonly procedures: RuleTrie;
-  private readonly byUser = new Map<readonly object[], ReadonlyMap<number, number[]>>();
+  private readonly rulesByUserCache = new Map<readonly object[], ReadonlyMap<number, number[]>>();
 
-  /** All questions spend from the budget of `patterns`. */
+  /** @param patterns the cache of patterns. Its budget limits the work for all questions to the engine. */
   constructor(
     readonly rules: RulesDocument,
     readonly patterns: PatternCache,
-    readonly people: UserUniverse,
+    readonly universe: UserUniverse,
   ) {
-    this.width = (people.count + 31) >>> 5;
-    this.everyWord = everyWord(this.width);
-    this.catalogs = this.trie(rules.catalogs, ({ catalog }) => [catalog]);
-    this.schemas = this.trie(rules.schemas, ({ catalog, schema }) => [catalog, schema]);
-    this.tables = this.trie(rules.tables, ({ catalog, schema, table }) => [catalog, schema, table]);
-    this.functions = this.trie(rules.functions, (rule) => [rule.catalog, rule.schema, rule.function]);
-    this.procedures = this.trie(rules.procedures, (rule) => [rule.catalog, rule.schema, rule.procedure]);
-    // Every pattern is read before a fresh name is asked for.
+    this.wordCount = (universe.count + 31) >>> 5;
+    this.everyWordIndex = allWordIndexes(this.wordCount);
+    this.catalogs = this.buildTrie(rules.catalogs, ({ catalog }) => [catalog]);
+    this.schemas = this.buildTrie(rules.schemas, ({ catalog, schema }) => [catalog, schema]);
+    this.tables = this.buildTrie(rules.tables, ({ catalog, schema, table }) => [catalog, schema, table]);
+    this.functions = this.buildTrie(rules.functions, (rule) => [rule.catalog, rule.schema, rule.function]);
+    this.procedures = this.buildTrie(rules.procedures, (rule) => [rule.catalog, rule.schema, rule.procedure]);
+    // All patterns must be read before `freshName` is called, so that it returns a name that no pattern spells out.
     for (const { property } of rules.system_session_properties) this.languages([property]);
     for (const { catalog, property } of rules.catalog_session_properties) this.languages([catalog, property]);
   }
 
-  /** A name that neither a rule nor the snapshot spells out. */
-  get fresh(): string {
-    return this.patterns.fresh();
+  /** An invented name, different from all names in the rules and in the snapshot. */
+  get freshName(): string {
+    return this.patterns.freshName();
   }
 
   spend(steps: number): void {
     this.patterns.budget.spend(steps);
   }
 
-  /** Catalogs that rules spell out. */
+  /** Names of catalogs in rules. */
   catalogNames(): string[] {
     return this.catalogBranches().flatMap((branch) => [...branch.names()]);
   }
@@ -58,7 +58,6 @@ export class EngineSets {
     return [this.catalogs, this.schemas, this.tables].map((trie) => trie.branch([]));
   }
 
-  /** Schemas of a catalog that rules spell out. */
   schemaNames(catalog: string): string[] {
     return this.schemaBranches(catalog).flatMap((branch) => [...branch.names()]);
   }
@@ -67,53 +66,59 @@ export class EngineSets {
     return [this.schemas, this.tables].map((trie) => trie.branch([catalog]));
   }
 
-  modes(catalog: string): CatalogModes {
-    const about = pick(this.rules.catalogs, this.catalogs.at([catalog]));
-    // The engine adds a last rule to the section: all users, `system`, all.
-    if (catalog === 'system') about.push({ allow: 'all' });
+  usersByMode(catalog: string): UsersByCatalogMode {
+    const catalogRules = rulesAt(this.rules.catalogs, this.catalogs.rulesMatching([catalog]));
+    // The engine adds a last catalog rule that gives all users the mode `all` in `system`.
+    if (catalog === 'system') catalogRules.push({ allow: 'all' });
     return {
-      all: this.first(about, ({ allow }) => allow === 'all'),
-      readOnly: this.first(about, ({ allow }) => allow === 'read-only'),
+      all: this.usersAllowedByFirstMatch(catalogRules, ({ allow }) => allow === 'all'),
+      readOnly: this.usersAllowedByFirstMatch(catalogRules, ({ allow }) => allow === 'read-only'),
     };
   }
 
-  schemaOwners(catalog: string, schema: string, modes: CatalogModes): Bitset {
-    const owners = this.first(pick(this.rules.schemas, this.schemas.at([catalog, schema])), ({ owner }) => owner);
-    for (const index of this.everyWord) owners[index] = wordAt(owners, index) & wordAt(modes.all, index);
+  schemaOwners(catalog: string, schema: string, modes: UsersByCatalogMode): Bitset {
+    const owners = this.usersAllowedByFirstMatch(
+      rulesAt(this.rules.schemas, this.schemas.rulesMatching([catalog, schema])),
+      ({ owner }) => owner,
+    );
+    for (const index of this.everyWordIndex) owners[index] = wordAt(owners, index) & wordAt(modes.all, index);
     return owners;
   }
 
-  /** Users for whom the first matching rule gives something. */
-  first<Rule extends { user?: string | undefined }>(about: readonly Rule[], gives: (rule: Rule) => boolean): Bitset {
-    const decided = new Uint32Array(this.width);
-    const given = new Uint32Array(this.width);
-    this.spend(this.width);
-    for (const rule of about) {
-      const users = this.people.matching(rule.user);
-      this.spend(users.at.length + STEPS_PER_RULE);
-      addNew(users, decided, null, gives(rule) ? given : null);
+  /** Users whose first matching rule allows access, according to `isAllowing`. */
+  usersAllowedByFirstMatch<Rule extends { user?: string | undefined }>(
+    rules: readonly Rule[],
+    isAllowing: (rule: Rule) => boolean,
+  ): Bitset {
+    const decidedUsers = new Uint32Array(this.wordCount);
+    const allowedUsers = new Uint32Array(this.wordCount);
+    this.spend(this.wordCount);
+    for (const rule of rules) {
+      const users = this.universe.usersMatching(rule.user);
+      this.spend(users.wordIndexes.length + COST_PER_RULE);
+      addNewMembers(users, decidedUsers, null, isAllowing(rule) ? allowedUsers : null);
     }
-    return given;
+    return allowedUsers;
   }
 
-  /** Indexes of rules by the users whom their pattern under `key` matches; those without one under `ANY_USER`. */
+  /** For each user, indexes of the rules whose pattern under `key` matches the user. Rules without that pattern are under `ANY_USER`. */
   rulesByUser<Rule extends object>(rules: readonly Rule[], key: keyof Rule & string): ReadonlyMap<number, number[]> {
-    return getOrInsert(this.byUser, rules, () => {
-      const byUser = new Map<number, number[]>();
+    return getOrInsert(this.rulesByUserCache, rules, () => {
+      const indexesByUser = new Map<number, number[]>();
       rules.forEach((rule, index) => {
         const pattern = patternOf(rule, key);
-        const positions = pattern === undefined ? [ANY_USER] : sparseMembers(this.people.matching(pattern));
-        this.spend(positions.length * STEPS_PER_NAMED);
-        for (const position of positions) getOrInsert(byUser, position, () => []).push(index);
+        const userPositions = pattern === undefined ? [ANY_USER] : sparseMembers(this.universe.usersMatching(pattern));
+        this.spend(userPositions.length * COST_PER_NAMED_USER);
+        for (const position of userPositions) getOrInsert(indexesByUser, position, () => []).push(index);
       });
-      return byUser;
+      return indexesByUser;
     });
   }
 
-  private trie<Rule>(rules: readonly Rule[], path: (rule: Rule) => (string | undefined)[]): RuleTrie {
+  private buildTrie<Rule>(rules: readonly Rule[], patternPathOf: (rule: Rule) => (string | undefined)[]): RuleTrie {
     const trie = new RuleTrie(this.patterns.budget);
-    const paths = rules.map((rule) => this.languages(path(rule)));
-    paths.forEach((languages, rule) => trie.add(rule, languages));
+    const paths = rules.map((rule) => this.languages(patternPathOf(rule)));
+    paths.forEach((languages, ruleIndex) => trie.add(ruleIndex, languages));
     return trie;
   }
 
@@ -122,11 +127,11 @@ export class EngineSets {
   }
 }
 
-export const STEPS_PER_RULE = 10;
-const STEPS_PER_NAMED = 50;
-/** Key of rules for all users. */
+export const COST_PER_RULE = 10;
+const COST_PER_NAMED_USER = 50;
+/** The key in `rulesByUser` under which rules for all users are. */
 export const ANY_USER = -1;
 
-export function pick<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {
+export function rulesAt<Rule>(rules: readonly Rule[], indexes: readonly number[]): Rule[] {
   return indexes.flatMap((index) => rules[index] ?? []);
 }

@@ -2,7 +2,7 @@ import {
   type CatalogSessionPropertyRule,
   FUNCTION_PRIVILEGES,
   type FunctionRule,
-  MARKER,
+  MARKER_PREFIX,
   patternOf,
   type ProcedureRule,
   QUERY_RIGHTS,
@@ -11,141 +11,142 @@ import {
 import { getOrInsert } from '../../kernel/collections.js';
 import type { Node } from '../model/node.js';
 import type { RightQuestion, RoutineQuestion } from '../model/question.js';
-import { ANY_USER, type CatalogModes, type EngineSets, pick } from './engine-sets.js';
+import { ANY_USER, type UsersByCatalogMode, type EngineSets, rulesAt } from './engine-sets.js';
 import { wordAt, type Bitset } from './sparse-bitset.js';
-import { namesAt, type Place, placeBelow, type Unnamed } from './rule-trie.js';
+import { namesAt, type NameLevel, nameLevelOf, type NameChooser } from './rule-trie.js';
 
 export type Right = Exclude<RightQuestion, { about: 'catalog-mode' }> | RoutineQuestion;
 
 /**
- * All questions about rights that these rules could answer differently: for each name that a rule spells out, and for unnamed ones.
- * @param asked further system session properties, further nodes of routines or above, and whether to ask about each owner's queries
+ * The rights that a full comparison asks about: rights on each name in a rule, and on invented names that stand for all other names.
+ * @param extraQuestions further session properties and nodes to ask about; `asksOwners`: ask about the queries of each owner
  */
 export function* everyRight(
-  engines: readonly EngineSets[],
-  asked: { properties: readonly string[]; routines: readonly Node[]; isByOwner?: boolean },
-  unnamed: Unnamed,
+  engineSets: readonly EngineSets[],
+  extraQuestions: { sessionProperties: readonly string[]; routines: readonly Node[]; asksOwners: boolean },
+  chooseNames: NameChooser,
 ): Iterable<Right> {
-  yield* rightsOnQueries(engines, asked.isByOwner ?? false);
+  yield* rightsOnQueries(engineSets, extraQuestions.asksOwners);
   for (const right of SYSTEM_INFORMATION_RIGHTS) yield { about: 'system-information', right };
-  for (const newUser of new Set(engines.flatMap(({ people }) => people.names())))
+  for (const newUser of new Set(engineSets.flatMap(({ universe }) => universe.names())))
     yield { about: 'impersonation', newUser };
-  const catalogs = placeOfCatalogs(engines);
-  yield* routines(engines, 'function', catalogs, asked.routines, unnamed);
-  yield* routines(engines, 'procedure', catalogs, asked.routines, unnamed);
+  const catalogs = catalogNameLevel(engineSets);
+  yield* routineRights(engineSets, 'function', catalogs, extraQuestions.routines, chooseNames);
+  yield* routineRights(engineSets, 'procedure', catalogs, extraQuestions.routines, chooseNames);
   const systemProperties = new Set([
-    ...namesAt(placeOf(engines, 'system_session_properties', 'property'), unnamed),
-    ...asked.properties,
-    ...engines.map(({ fresh }) => MARKER + fresh),
+    ...namesAt(propertyNameLevel(engineSets, 'system_session_properties', 'property'), chooseNames),
+    ...extraQuestions.sessionProperties,
+    ...engineSets.map(({ freshName }) => MARKER_PREFIX + freshName),
   ]);
   for (const property of systemProperties) yield { about: 'session-property', property, catalog: null };
-  const properties = namesAt(placeOf(engines, 'catalog_session_properties', 'property'), unnamed);
-  for (const catalog of namesAt(catalogs, unnamed)) {
+  const properties = namesAt(propertyNameLevel(engineSets, 'catalog_session_properties', 'property'), chooseNames);
+  for (const catalog of namesAt(catalogs, chooseNames)) {
     for (const property of properties) {
       yield { about: 'session-property', property, catalog };
     }
   }
 }
 
-const STEPS_PER_PATTERN = 40;
-const STEPS_PER_RULE = 5;
+const COST_PER_PATTERN = 40;
+const COST_PER_RULE = 5;
 
-/** Users with a right. Impersonation of oneself and rights on one's own queries are never asked about. */
+/** Users with a right. Owners of the queries and the impersonated user are left out, because the engine gives them this right without a rule. */
 export function holders(engine: EngineSets, right: Right): Bitset {
-  const { rules, patterns, people, fresh } = engine;
+  const { rules, patterns, universe, freshName } = engine;
   switch (right.about) {
     case 'queries': {
-      // For an unknown owner, only rules about all owners decide.
-      const positions = right.owner === undefined ? [] : people.named(right.owner);
-      const owners = right.right === 'execute' ? [] : positions;
-      return without(
-        engine.first(rulesAbout(engine, rules.queries, 'queryOwner', owners), ({ allow }) =>
+      // If the question names no owner, only rules for all owners can decide.
+      const ownerPositions = right.owner === undefined ? [] : universe.positionsOf(right.owner);
+      const owners = right.right === 'execute' ? [] : ownerPositions;
+      return withoutUsersAt(
+        engine.usersAllowedByFirstMatch(rulesForUsers(engine, rules.queries, 'queryOwner', owners), ({ allow }) =>
           allow.includes(right.right),
         ),
-        positions,
+        ownerPositions,
       );
     }
     case 'system-information':
-      return engine.first(rules.system_information, ({ allow }) => allow.includes(right.right));
+      return engine.usersAllowedByFirstMatch(rules.system_information, ({ allow }) => allow.includes(right.right));
     case 'impersonation': {
-      const positions = people.named(right.newUser);
-      const asked = rulesAbout(engine, rules.impersonation, 'new_user', positions).map(({ original_user, allow }) => ({
-        user: original_user,
-        allow,
-      }));
-      return without(
-        engine.first(asked, ({ allow }) => allow),
+      const positions = universe.positionsOf(right.newUser);
+      const impersonationRules = rulesForUsers(engine, rules.impersonation, 'new_user', positions).map(
+        ({ original_user, allow }) => ({ user: original_user, allow }),
+      );
+      return withoutUsersAt(
+        engine.usersAllowedByFirstMatch(impersonationRules, ({ allow }) => allow),
         positions,
       );
     }
     case 'routine': {
-      const { catalog = fresh, schema = fresh, routine = fresh } = right.resource;
+      const { catalog = freshName, schema = freshName, routine = freshName } = right.resource;
       const path = [catalog, schema, routine];
       const section = `${right.kind}s` as const;
-      const about = pick<FunctionRule | ProcedureRule>(rules[section], engine[section].at(path));
-      const giving = right.privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [right.privilege];
-      const may = engine.first(about, ({ privileges }) => privileges.some((each) => giving.includes(each)));
-      return within(may, engine.modes(catalog));
+      const matchingRules = rulesAt<FunctionRule | ProcedureRule>(rules[section], engine[section].rulesMatching(path));
+      const sufficientPrivileges = right.privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [right.privilege];
+      const allowedUsers = engine.usersAllowedByFirstMatch(matchingRules, ({ privileges }) =>
+        privileges.some((each) => sufficientPrivileges.includes(each)),
+      );
+      return withCatalogAccess(allowedUsers, engine.usersByMode(catalog));
     }
     case 'session-property': {
       const { catalog, property } = right;
       const section: readonly CatalogSessionPropertyRule[] =
         catalog === null ? rules.system_session_properties : rules.catalog_session_properties;
-      engine.spend(section.length * STEPS_PER_PATTERN);
-      const about = section.filter(
+      engine.spend(section.length * COST_PER_PATTERN);
+      const matchingRules = section.filter(
         (rule) => patterns.matches(rule.catalog, catalog ?? '') && patterns.matches(rule.property, property),
       );
-      const may = engine.first(about, ({ allow }) => allow);
-      return catalog === null ? may : within(may, engine.modes(catalog));
+      const allowedUsers = engine.usersAllowedByFirstMatch(matchingRules, ({ allow }) => allow);
+      return catalog === null ? allowedUsers : withCatalogAccess(allowedUsers, engine.usersByMode(catalog));
     }
   }
 }
 
-/** Rules whose pattern under `key` matches any of these users, and rules without one, which are about all users. */
-function rulesAbout<Rule extends object>(
+/** Rules whose pattern under `key` matches any of these users, and rules without the pattern, which apply to all users. */
+function rulesForUsers<Rule extends object>(
   engine: EngineSets,
   rules: readonly Rule[],
   key: keyof Rule & string,
   positions: readonly number[],
 ): Rule[] {
-  const byUser = engine.rulesByUser(rules, key);
-  const indexes = new Set([ANY_USER, ...positions].flatMap((position) => byUser.get(position) ?? []));
-  engine.spend(indexes.size * STEPS_PER_RULE);
-  return [...indexes].sort((a, b) => a - b).flatMap((index) => rules[index] ?? []);
+  const indexesByUser = engine.rulesByUser(rules, key);
+  const ruleIndexes = new Set([ANY_USER, ...positions].flatMap((position) => indexesByUser.get(position) ?? []));
+  engine.spend(ruleIndexes.size * COST_PER_RULE);
+  return [...ruleIndexes].sort((a, b) => a - b).flatMap((index) => rules[index] ?? []);
 }
 
-/** Questions about queries: for each owner if a rule is about the queries of some owners. */
-function* rightsOnQueries(engines: readonly EngineSets[], isAsked: boolean): Iterable<Right> {
-  const isByOwner =
-    isAsked || engines.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));
-  const owners = isByOwner ? new Set(engines.flatMap(({ people }) => people.names())) : [undefined];
+/** The rights over queries to compare. `view` and `kill` are separate for each owner if `asksOwners`, or if any rule is limited to some owners. */
+function* rightsOnQueries(engineSets: readonly EngineSets[], asksOwners: boolean): Iterable<Right> {
+  const listsEachOwner =
+    asksOwners || engineSets.some(({ rules }) => rules.queries.some(({ queryOwner }) => queryOwner !== undefined));
+  const owners = listsEachOwner ? new Set(engineSets.flatMap(({ universe }) => universe.names())) : [undefined];
   yield { about: 'queries', right: 'execute' };
   for (const right of QUERY_RIGHTS) {
     if (right !== 'execute') for (const owner of owners) yield { about: 'queries', right, owner };
   }
 }
 
-function without(users: Bitset, positions: readonly number[]): Bitset {
+function withoutUsersAt(users: Bitset, positions: readonly number[]): Bitset {
   for (const position of positions) users[position >>> 5] = wordAt(users, position >>> 5) & ~(1 << (position & 31));
   return users;
 }
 
-function* routines(
-  engines: readonly EngineSets[],
+function* routineRights(
+  engineSets: readonly EngineSets[],
   kind: 'function' | 'procedure',
-  catalogs: Place,
-  asked: readonly Node[],
-  unnamed: Unnamed,
+  catalogs: NameLevel,
+  additionalNodes: readonly Node[],
+  chooseNames: NameChooser,
 ): Iterable<Right> {
-  const tries = engines.map((engine) => engine[`${kind}s` as const]);
-  const named = namesByPath(asked);
-  const below = (...path: string[]): Place => {
-    const place = placeBelow(tries.map((trie) => trie.branch(path)));
-    return { ...place, names: [...place.names, ...(named.get(path.join('\0')) ?? [])] };
+  const ruleTries = engineSets.map((engine) => engine[`${kind}s` as const]);
+  const namesByParent = namesByPath(additionalNodes);
+  const levelBelow = (...path: string[]): NameLevel => {
+    const level = nameLevelOf(ruleTries.map((trie) => trie.branch(path)));
+    return { ...level, names: [...level.names, ...(namesByParent.get(path.join('\0')) ?? [])] };
   };
-  for (const catalog of namesAt(together([below(), catalogs]), unnamed)) {
-    for (const schema of namesAt(below(catalog), unnamed)) {
-      for (const routine of namesAt(below(catalog, schema), unnamed)) {
+  for (const catalog of namesAt(mergeNameLevels([levelBelow(), catalogs]), chooseNames)) {
+    for (const schema of namesAt(levelBelow(catalog), chooseNames)) {
+      for (const routine of namesAt(levelBelow(catalog, schema), chooseNames)) {
         for (const privilege of FUNCTION_PRIVILEGES) {
           yield { about: 'routine', kind, resource: { catalog, schema, routine }, privilege };
         }
@@ -154,49 +155,55 @@ function* routines(
   }
 }
 
-/** Names of the next level, by the path above. */
+/** Names of catalogs, of schemas and of routines, each by the path of the parent node. */
 function namesByPath(nodes: readonly Node[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const named = new Map<string, Set<string>>();
+  const namesByParent = new Map<string, Set<string>>();
   for (const { catalog, schema, routine } of nodes) {
     const path = [catalog, schema, routine].filter((name) => name !== undefined);
-    path.forEach((name, i) => getOrInsert(named, path.slice(0, i).join('\0'), () => new Set<string>()).add(name));
+    path.forEach((name, i) =>
+      getOrInsert(namesByParent, path.slice(0, i).join('\0'), () => new Set<string>()).add(name),
+    );
   }
-  return named;
+  return namesByParent;
 }
 
-function placeOfCatalogs(engines: readonly EngineSets[]): Place {
-  const branches = engines.map(({ catalogs }) => catalogs.branch([]));
-  const system: Place = { kind: 'object', openPatterns: [], names: ['system'] };
-  return together([placeBelow(branches), placeOf(engines, 'catalog_session_properties', 'catalog'), system]);
+function catalogNameLevel(engineSets: readonly EngineSets[]): NameLevel {
+  const branches = engineSets.map(({ catalogs }) => catalogs.branch([]));
+  const systemLevel: NameLevel = { nameKind: 'object', openPatterns: [], names: ['system'] };
+  return mergeNameLevels([
+    nameLevelOf(branches),
+    propertyNameLevel(engineSets, 'catalog_session_properties', 'catalog'),
+    systemLevel,
+  ]);
 }
 
-function placeOf(
-  engines: readonly EngineSets[],
+function propertyNameLevel(
+  engineSets: readonly EngineSets[],
   section: 'system_session_properties' | 'catalog_session_properties',
   field: 'catalog' | 'property',
-): Place {
-  const texts = engines.flatMap(({ rules, patterns }) =>
+): NameLevel {
+  const patternTexts = engineSets.flatMap(({ rules, patterns }) =>
     rules[section].map((rule) => ({ patterns, text: patternOf(rule, field) })),
   );
   return {
-    kind: field === 'catalog' ? 'object' : 'any',
-    names: texts.flatMap(({ patterns, text }) => [...patterns.spelled(text)]),
-    openPatterns: texts.flatMap(({ patterns, text }) => {
+    nameKind: field === 'catalog' ? 'object' : 'any',
+    names: patternTexts.flatMap(({ patterns, text }) => [...patterns.spelledNames(text)]),
+    openPatterns: patternTexts.flatMap(({ patterns, text }) => {
       const language = patterns.language(text);
       return language.kind === 'open' ? [language.pattern] : [];
     }),
   };
 }
 
-function together(places: readonly [Place, ...Place[]]): Place {
+function mergeNameLevels(levels: readonly [NameLevel, ...NameLevel[]]): NameLevel {
   return {
-    kind: places[0].kind,
-    names: places.flatMap(({ names }) => [...names]),
-    openPatterns: places.flatMap(({ openPatterns }) => [...openPatterns]),
+    nameKind: levels[0].nameKind,
+    names: levels.flatMap(({ names }) => [...names]),
+    openPatterns: levels.flatMap(({ openPatterns }) => [...openPatterns]),
   };
 }
 
-/** The users of a set who may enter the catalog. */
-function within(may: Bitset, { all, readOnly }: CatalogModes): Bitset {
-  return may.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
+/** The users of a set who have access to the catalog. */
+function withCatalogAccess(users: Bitset, { all, readOnly }: UsersByCatalogMode): Bitset {
+  return users.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
 }

@@ -6,198 +6,198 @@ import type { Pattern } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';
 import { NameClasses, type NameKind } from '../document/name-classes.js';
 
-/** Rules by the object names in their patterns, level by level. */
+/** A trie of rules by the names in their patterns: catalog, schema, table. */
 export class RuleTrie {
-  private readonly root = new Level();
+  private readonly root = new TrieLevel();
 
   constructor(private readonly budget: WorkBudget) {}
 
-  /** Rules must be added in their order. */
-  add(rule: number, path: readonly PatternLanguage[]): void {
-    this.root.add(rule, path, this.budget);
+  add(ruleIndex: number, path: readonly PatternLanguage[]): void {
+    this.root.add(ruleIndex, path, this.budget);
   }
 
-  /** The rules that match this path, in their order. */
-  at(path: readonly string[]): number[] {
-    return ordered(this.below(path));
+  /** Indexes of the rules that match this path, ascending. */
+  rulesMatching(path: readonly string[]): number[] {
+    return rulesInOrder(this.levelsMatching(path));
   }
 
   branch(path: readonly string[]): Branch {
-    return new Branch(this.below(path), this.budget);
+    return new Branch(this.levelsMatching(path), this.budget);
   }
 
-  private below(path: readonly string[]): Level[] {
-    let levels: Level[] = [this.root];
+  private levelsMatching(path: readonly string[]): TrieLevel[] {
+    let levels: TrieLevel[] = [this.root];
     for (const name of path)
-      levels = levels.flatMap((level) => [...level.wildcard(), ...level.levelsOnlyFor(name, this.budget)]);
-    this.budget.spend(STEPS_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
+      levels = levels.flatMap((level) => [...level.anyNameLevels(), ...level.levelsOnlyFor(name, this.budget)]);
+    this.budget.spend(COST_PER_LOOKUP + levels.reduce((sum, level) => sum + level.size, 0));
     return levels;
   }
 }
 
-/** The rules below one path: those that match any name, and those that match some. */
+/** The rules below a path (for example the table rules of a schema), by the names that they match at the next level. */
 export class Branch {
-  /** Rules that match any name here, in their order. */
-  readonly everywhere: readonly number[];
+  /** Ascending indexes of the rules that match every name at this level. */
+  readonly rulesForAnyName: readonly number[];
 
   constructor(
-    private readonly levels: readonly Level[],
+    private readonly levels: readonly TrieLevel[],
     private readonly budget: WorkBudget,
   ) {
-    this.everywhere = ordered(levels.flatMap((level) => level.wildcard()));
+    this.rulesForAnyName = rulesInOrder(levels.flatMap((level) => level.anyNameLevels()));
   }
 
-  /** Rules that match this name but not every name, in their order. */
-  only(name: string): number[] {
-    return ordered(this.levels.flatMap((level) => level.levelsOnlyFor(name, this.budget)));
+  /** Ascending indexes of the rules that match this name, without the rules that match every name. */
+  rulesOnlyFor(name: string): number[] {
+    return rulesInOrder(this.levels.flatMap((level) => level.levelsOnlyFor(name, this.budget)));
   }
 
-  /** Names that rules spell out here, and witnesses of open patterns. */
+  /** The names that rules spell out at this level, and a matching name for each pattern such as `a.*`. */
   names(): Set<string> {
     const names = this.levels.flatMap((level) => level.names());
-    this.budget.spend(names.length * STEPS_PER_NAME);
+    this.budget.spend(names.length * COST_PER_NAME);
     return new Set(names);
   }
 
   openPatterns(): Pattern[] {
-    return this.levels.flatMap((level) => [...level.open.keys()]);
+    return this.levels.flatMap((level) => [...level.openPatterns.keys()]);
   }
 
-  /** Patterns of companions. Without other open patterns, `names` includes a name of each kind that these tell apart. */
   companionPatterns(): Pattern[] {
     return this.levels.flatMap((level) => [...level.companionPatterns]);
   }
 }
 
-const STEPS_PER_LEVEL = 1_000;
-const STEPS_PER_VISIT = 60;
-const STEPS_PER_LOOKUP = 50;
-const STEPS_PER_NAME = 60;
+const COST_PER_LEVEL = 1_000;
+const COST_PER_VISIT = 60;
+const COST_PER_LOOKUP = 50;
+const COST_PER_NAME = 60;
 
-class Level {
-  readonly rules: number[] = [];
-  private any: Level | null = null;
-  private readonly named = new Map<string, Level>();
-  /** Open patterns. The key is the pattern, because two patterns may have the same witnesses. */
-  readonly open = new Map<Pattern, { names: readonly string[]; level: Level }>();
-  /** Rules about companions, by the name of the table; null: of any table. */
-  private readonly companions = new Map<string | null, Level>();
+class TrieLevel {
+  readonly ruleIndexes: number[] = [];
+  private levelForAnyName: TrieLevel | null = null;
+  private readonly levelsByName = new Map<string, TrieLevel>();
+  /** For each pattern such as `a.*`: examples of the names that it matches, and the rules with this pattern. */
+  readonly openPatterns = new Map<Pattern, { names: readonly string[]; level: TrieLevel }>();
+  /** Rules for companions (`table$suffix`) by the name of the table; null: any table. */
+  private readonly companionLevelsByTable = new Map<string | null, TrieLevel>();
   readonly companionPatterns = new Set<Pattern>();
 
   get size(): number {
-    return this.rules.length + this.named.size + this.open.size + this.companions.size;
+    return this.ruleIndexes.length + this.levelsByName.size + this.openPatterns.size + this.companionLevelsByTable.size;
   }
 
-  add(rule: number, [language, ...path]: readonly PatternLanguage[], budget: WorkBudget): void {
-    budget.spend(STEPS_PER_VISIT);
-    if (language === undefined) this.rules.push(rule);
-    else for (const level of this.matched(language, budget)) level.add(rule, path, budget);
+  add(ruleIndex: number, [language, ...path]: readonly PatternLanguage[], budget: WorkBudget): void {
+    budget.spend(COST_PER_VISIT);
+    if (language === undefined) this.ruleIndexes.push(ruleIndex);
+    else for (const level of this.getOrAddLevels(language, budget)) level.add(ruleIndex, path, budget);
   }
 
-  wildcard(): Level[] {
-    return this.any ? [this.any] : [];
+  anyNameLevels(): TrieLevel[] {
+    return this.levelForAnyName ? [this.levelForAnyName] : [];
   }
 
-  levelsOnlyFor(name: string, budget: WorkBudget): Level[] {
-    const exact = this.named.get(name);
-    const levels = exact ? [exact] : [];
-    for (const [pattern, { level }] of this.open) if (matches(pattern, name, budget)) levels.push(level);
-    if (this.companions.size > 0 && name.includes('$')) levels.push(...this.ofCompanion(name, budget));
+  levelsOnlyFor(name: string, budget: WorkBudget): TrieLevel[] {
+    const exactLevel = this.levelsByName.get(name);
+    const levels = exactLevel ? [exactLevel] : [];
+    for (const [pattern, { level }] of this.openPatterns) if (matches(pattern, name, budget)) levels.push(level);
+    if (this.companionLevelsByTable.size > 0 && name.includes('$')) levels.push(...this.companionLevels(name, budget));
     return levels;
   }
 
   names(): string[] {
-    const companions = [...this.companions.keys()].map(freshCompanion);
-    return [...this.named.keys(), ...companions, ...[...this.open.values()].flatMap(({ names }) => names)];
+    const companionNames = [...this.companionLevelsByTable.keys()].map(freshCompanion);
+    const namesOfOpenPatterns = [...this.openPatterns.values()].flatMap(({ names }) => names);
+    return [...this.levelsByName.keys(), ...companionNames, ...namesOfOpenPatterns];
   }
 
-  private *ofCompanion(name: string, budget: WorkBudget): Iterable<Level> {
-    const any = this.companions.get(null);
-    if (any !== undefined && isLineOfText(name)) yield any;
-    for (let at = name.indexOf('$'); at >= 0; at = name.indexOf('$', at + 1)) {
-      budget.spend(at);
-      const level = this.companions.get(name.slice(0, at));
-      if (level !== undefined && isLineOfText(name.slice(at))) yield level;
+  private *companionLevels(name: string, budget: WorkBudget): Iterable<TrieLevel> {
+    const anyTableLevel = this.companionLevelsByTable.get(null);
+    if (anyTableLevel !== undefined && isLineOfText(name)) yield anyTableLevel;
+    for (let dollarIndex = name.indexOf('$'); dollarIndex >= 0; dollarIndex = name.indexOf('$', dollarIndex + 1)) {
+      budget.spend(dollarIndex);
+      const level = this.companionLevelsByTable.get(name.slice(0, dollarIndex));
+      if (level !== undefined && isLineOfText(name.slice(dollarIndex))) yield level;
     }
   }
 
-  private *matched(language: PatternLanguage, budget: WorkBudget): Iterable<Level> {
-    const made = (): Level => {
-      budget.spend(STEPS_PER_LEVEL);
-      return new Level();
+  private *getOrAddLevels(language: PatternLanguage, budget: WorkBudget): Iterable<TrieLevel> {
+    const createLevel = (): TrieLevel => {
+      budget.spend(COST_PER_LEVEL);
+      return new TrieLevel();
     };
     switch (language.kind) {
       case 'any':
-        yield (this.any ??= made());
+        yield (this.levelForAnyName ??= createLevel());
         return;
       case 'names':
-        for (const name of language.names) yield getOrInsert(this.named, name, made);
+        for (const name of language.names) yield getOrInsert(this.levelsByName, name, createLevel);
         return;
       case 'open': {
-        const { pattern, witnesses, spelled, companions } = language;
+        const { pattern, witnesses, spelledNames, companions } = language;
         if (companions === null) {
-          yield getOrInsert(this.open, pattern, () => ({ names: [...spelled, ...witnesses], level: made() })).level;
+          const createEntry = () => ({ names: [...spelledNames, ...witnesses], level: createLevel() });
+          yield getOrInsert(this.openPatterns, pattern, createEntry).level;
           return;
         }
         this.companionPatterns.add(pattern);
-        for (const base of companions.bases ?? [null]) {
-          yield getOrInsert(this.companions, base, made);
-          if (companions.isWithBases && base !== null) yield getOrInsert(this.named, base, made);
+        for (const baseName of companions.baseNames ?? [null]) {
+          yield getOrInsert(this.companionLevelsByTable, baseName, createLevel);
+          if (companions.includesBases && baseName !== null)
+            yield getOrInsert(this.levelsByName, baseName, createLevel);
         }
       }
     }
   }
 }
 
-function ordered(levels: readonly Level[]): number[] {
-  return levels.flatMap(({ rules }) => rules).sort((a, b) => a - b);
+function rulesInOrder(levels: readonly TrieLevel[]): number[] {
+  return levels.flatMap(({ ruleIndexes: rules }) => rules).sort((a, b) => a - b);
 }
 
-/** A level of names, and the patterns that tell names apart there. */
-export interface Place {
-  kind: NameKind;
+/** The names in rules at one level (for example the schemas of a catalog), and the patterns such as `a.*` that match further names. */
+export interface NameLevel {
+  nameKind: NameKind;
   openPatterns: Iterable<Pattern>;
-  /** Names that the rules spell out, and witnesses of open patterns. */
+  /** All names that rules spell out, and a matching name for each pattern such as `a.*`. */
   names: Iterable<string>;
 }
 
-/** Further names to ask about at a place, which represent names that no rule spells. */
-export type Unnamed = (place: Place) => string[];
+/** Makes up names that represent all names at a level (such as the schemas of a catalog) that are in no rule. */
+export type NameChooser = (level: NameLevel) => string[];
 
-export function placeBelow(branches: readonly Branch[]): Place {
-  const open = branches.flatMap((branch) => branch.openPatterns());
-  return {
-    kind: 'object',
-    // Without other open patterns, `names` is enough for companions.
-    openPatterns: open.length === 0 ? [] : [...open, ...branches.flatMap((branch) => branch.companionPatterns())],
-    names: branches.flatMap((branch) => [...branch.names()]),
-  };
+export function nameLevelOf(branches: readonly Branch[]): NameLevel {
+  const openPatterns = branches.flatMap((branch) => branch.openPatterns());
+  // Without open patterns (`a.*`), companion patterns (`table$suffix`) make no difference here.
+  if (openPatterns.length > 0) openPatterns.push(...branches.flatMap((branch) => branch.companionPatterns()));
+  return { nameKind: 'object', openPatterns, names: branches.flatMap((branch) => [...branch.names()]) };
 }
 
-export function namesAt(place: Place, unnamed: Unnamed): Set<string> {
-  return new Set([...place.names, ...unnamed(place)]);
+export function namesAt(level: NameLevel, chooseNames: NameChooser): Set<string> {
+  return new Set([...level.names, ...chooseNames(level)]);
 }
 
-/** Asks about one fresh name, which is complete if no pattern is open. */
-export function onlyFreshName(patterns: PatternCache): Unnamed {
-  return () => [patterns.fresh()];
+/** Chooses one made-up name. If no pattern contains `.*`, rules treat all names that they do not spell out alike, so one name represents them. */
+export function freshNameChooser(patterns: PatternCache): NameChooser {
+  return () => [patterns.freshName()];
 }
 
-/** Asks about one name of each kind that open patterns tell apart. All patterns must have been read before. */
-export function everyKindOfName(patterns: PatternCache): Unnamed {
+/** Chooses a name for each set of patterns (such as `a.*`) that can match the same name. `patterns` must be complete before the first call. */
+export function nameKindChooser(patterns: PatternCache): NameChooser {
   const classes = new NameClasses(patterns.budget);
-  const known = new Map<string, string[]>();
-  const numbers = new Map<Pattern, number>();
-  let spelled: ReadonlySet<string> | null = null;
-  return ({ kind, openPatterns, names }) => {
-    const fresh = patterns.fresh();
-    const open = [...new Set(openPatterns)];
-    if (open.length === 0) return [fresh];
-    const key = open.map((pattern) => getOrInsert(numbers, pattern, () => numbers.size)).sort((a, b) => a - b);
-    return getOrInsert(known, `${kind} ${key.join()}`, () => {
-      const spelledNames = (spelled ??= patterns.allSpelled());
-      const present = [fresh, ...[...names].filter((name) => !spelledNames.has(name))];
-      return [fresh, ...classes.missing({ patterns: open, kind, present, spelled: spelledNames })];
+  const namesByKey = new Map<string, string[]>();
+  const patternNumbers = new Map<Pattern, number>();
+  let cachedSpelledNames: ReadonlySet<string> | null = null;
+  return ({ nameKind, openPatterns, names }) => {
+    const freshName = patterns.freshName();
+    const distinctPatterns = [...new Set(openPatterns)];
+    if (distinctPatterns.length === 0) return [freshName];
+    const key = distinctPatterns
+      .map((pattern) => getOrInsert(patternNumbers, pattern, () => patternNumbers.size))
+      .sort((a, b) => a - b);
+    return getOrInsert(namesByKey, `${nameKind} ${key.join()}`, () => {
+      const spelledNames = (cachedSpelledNames ??= patterns.allSpelledNames());
+      const presentNames = [freshName, ...[...names].filter((name) => !spelledNames.has(name))];
+      return [freshName, ...classes.missingNames({ patterns: distinctPatterns, nameKind, presentNames, spelledNames })];
     });
   };
 }

@@ -6,255 +6,263 @@ import { addWord, type Bitset, BitsetPool, wordAt, WordMarks } from './sparse-bi
 import { getOrInsert } from '../../kernel/collections.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
-/** Access at one table on one side of a comparison. Returned sets are valid until the next question. */
+/** Access at one table on one side of a comparison. A set that `holders` returns is valid only until the next call of `holders`. */
 export interface TableAccess {
-  /** Users who may use a privilege. Only the active words are computed. */
-  holders(privilege: TablePrivilege, active: Uint32Array): Bitset;
-  readonly sets: Pick<AccessSets, 'filters' | 'hidden' | 'masks'>;
+  /** Users who may use a privilege. Only words of the bit set whose indexes are in `activeWords` are computed. */
+  holders(privilege: TablePrivilege, activeWords: Uint32Array): Bitset;
+  readonly userSets: Pick<AccessSets, 'filters' | 'hiddenColumns' | 'masks'>;
 }
 
 /** Access in one schema on one side of a comparison. */
 export interface SchemaAccess {
   readonly owners: Bitset;
-  /** Access at tables without an entry of their own. */
-  readonly everywhere: TableAccess;
-  /** Tables with an entry. */
-  tables(): Iterable<string>;
-  /** Marks the words of users with an entry at a table. All other users have the access of `everywhere`. */
-  mark(table: string, marks: WordMarks): void;
-  /** Access at one table, in the active words only. These include all marked ones. */
-  at(table: string, active: Uint32Array): TableAccess;
+  /** Access at tables that no grant, policy or rule names. */
+  readonly unnamedTables: TableAccess;
+  namedTables(): Iterable<string>;
+  /** Marks the bit-set words (32 users each) in which a user may have other access than at `unnamedTables`. */
+  markWords(table: string, marks: WordMarks): void;
+  /** Access at one table. @param activeWords indexes of the bit-set words to compute. They must include all marked words */
+  accessAt(table: string, activeWords: Uint32Array): TableAccess;
 }
 
-/** Receives the differences: for findings of the proof, or changes between two documents. */
+/** Receives the sets to compare and reports their differences: as findings of the proof, or as changes between two documents. */
 export interface ComparisonSink {
-  /** Compares the active words of two sets of users, restricted to `among`. Null means no user; for `among`, all users. */
+  /** Compares two sets of users; null is an empty set. @param activeWords indexes of the words (32 users each) to compare @param comparedUsers null: all users */
   compare(
     fact: () => AccessFact,
-    active: Uint32Array,
-    left: Bitset | null,
-    right: Bitset | null,
-    among?: Bitset | null,
+    activeWords: Uint32Array,
+    leftUsers: Bitset | null,
+    rightUsers: Bitset | null,
+    comparedUsers?: Bitset | null,
   ): void;
-  /** Users of one word whose restrictions are compared, given the users with access on the left and on the right. */
-  restrictedAmong(left: number, right: number): number;
-  /** Users of one word whose masks are compared for a column, given the users with restrictions and those from whom it is hidden. */
-  maskedAmong(restricted: number, hidden: number): number;
-  /** Called after tables without entries have been compared. @param reaching users with access on any side */
-  comparedEverywhere?(reaching: Bitset): void;
-  /** Called after one table has been compared. */
-  comparedTable?(active: Uint32Array, reaching: Bitset): void;
+  /** Chooses users whose restrictions are compared. @param left 32-bit word of the set of users with access on the left @param right the same on the right */
+  usersToCompare(left: number, right: number): number;
+  /** Chooses users whose masks on a column are compared. @param restrictedWord the result of `usersToCompare` @param hiddenWord users who do not see the column */
+  maskUsersToCompare(restrictedWord: number, hiddenWord: number): number;
+  /** Called after the unnamed tables (named in no grant, policy or rule) were compared. @param reachingUsers users with access on at least one side */
+  endUnnamedTables?(reachingUsers: Bitset): void;
+  /** Called when one named table has been compared. @param reachingUsers users with access on at least one side */
+  endTable?(activeWords: Uint32Array, reachingUsers: Bitset): void;
 }
 
-/** Compares two sides in the schemas of a catalog, down to the table, the column and the filter. */
+/** Compares the access on two sides in the schemas of a catalog: tables, columns, filters and masks. */
 export class SchemaComparison {
   private readonly marks: WordMarks;
-  /** Users with access to the table: on the left, on the right, on any side. */
-  private readonly left: Bitset;
-  private readonly right: Bitset;
-  private readonly either: Bitset;
-  private readonly restricted: Bitset;
-  /** Users who read the table on both sides. */
-  private readonly reading: Bitset;
-  private readonly writing: Bitset;
-  private readonly filtered: readonly [Bitset, Bitset];
-  private readonly maskable: Bitset;
+  /** Users with access to the current table: on the left side, on the right side, and on either side. */
+  private readonly leftUsers: Bitset;
+  private readonly rightUsers: Bitset;
+  private readonly allUsers: Bitset;
+  private readonly comparedUsers: Bitset;
+  /** Those of `comparedUsers` who can read the table on both sides. `otherUsers`: the rest of `comparedUsers`. */
+  private readonly commonReaders: Bitset;
+  private readonly otherUsers: Bitset;
+  private readonly filteredUsers: readonly [Bitset, Bitset];
+  private readonly maskUsers: Bitset;
 
   constructor(
-    private readonly engine: EngineSets,
+    private readonly engine: Pick<EngineSets, 'wordCount' | 'everyWordIndex' | 'freshName' | 'spend'>,
     private readonly sink: ComparisonSink,
   ) {
-    const { width } = engine;
-    this.marks = new WordMarks(width);
-    this.left = new Uint32Array(width);
-    this.right = new Uint32Array(width);
-    this.either = new Uint32Array(width);
-    this.restricted = new Uint32Array(width);
-    this.reading = new Uint32Array(width);
-    this.writing = new Uint32Array(width);
-    this.filtered = [new Uint32Array(width), new Uint32Array(width)];
-    this.maskable = new Uint32Array(width);
+    const { wordCount } = engine;
+    this.marks = new WordMarks(wordCount);
+    this.leftUsers = new Uint32Array(wordCount);
+    this.rightUsers = new Uint32Array(wordCount);
+    this.allUsers = new Uint32Array(wordCount);
+    this.comparedUsers = new Uint32Array(wordCount);
+    this.commonReaders = new Uint32Array(wordCount);
+    this.otherUsers = new Uint32Array(wordCount);
+    this.filteredUsers = [new Uint32Array(wordCount), new Uint32Array(wordCount)];
+    this.maskUsers = new Uint32Array(wordCount);
   }
 
-  /** @param unnamed further tables; with them all users are compared at every table, not only those with an entry there */
+  /** Compares the named tables, and one made-up table for all others. @param extraTableNames further tables to compare; the made-up table is then left out */
   compare(
     resource: SchemaName,
     left: SchemaAccess,
     right: SchemaAccess,
-    unnamed: readonly string[] | null = null,
+    extraTableNames: readonly string[] | null = null,
   ): void {
     const { engine, sink } = this;
-    const { everyWord, fresh, width } = engine;
-    engine.spend(STEPS_PER_SCHEMA + SETS_PER_SCHEMA * width);
-    sink.compare(() => ({ about: 'schema-ownership', resource }), everyWord, left.owners, right.owners);
-    // Readable with any mode of the catalog.
-    const isAsked = resource.schema !== INFORMATION_SCHEMA;
-    if (isAsked && unnamed === null) {
-      this.compareTable({ ...resource, table: fresh }, left.everywhere, right.everywhere, everyWord);
-      sink.comparedEverywhere?.(this.either);
+    const { everyWordIndex, freshName, wordCount } = engine;
+    engine.spend(COST_PER_SCHEMA + SETS_PER_SCHEMA * wordCount);
+    sink.compare(() => ({ about: 'schema-ownership', resource }), everyWordIndex, left.owners, right.owners);
+    const hasTableRules = resource.schema !== INFORMATION_SCHEMA;
+    if (hasTableRules && extraTableNames === null) {
+      this.compareTable({ ...resource, table: freshName }, left.unnamedTables, right.unnamedTables, everyWordIndex);
+      sink.endUnnamedTables?.(this.allUsers);
     }
-    for (const table of new Set([...left.tables(), ...right.tables(), ...(unnamed ?? [])])) {
-      engine.spend(STEPS_PER_TABLE + width);
-      left.mark(table, this.marks);
-      right.mark(table, this.marks);
-      const marked = this.marks.take();
-      const active = unnamed === null ? marked : everyWord;
-      const [onLeft, onRight] = [left.at(table, active), right.at(table, active)];
-      if (!isAsked) continue;
-      if (active.length > 0) this.compareTable({ ...resource, table }, onLeft, onRight, active);
-      sink.comparedTable?.(active, this.either);
+    for (const table of new Set([...left.namedTables(), ...right.namedTables(), ...(extraTableNames ?? [])])) {
+      engine.spend(COST_PER_TABLE + wordCount);
+      left.markWords(table, this.marks);
+      right.markWords(table, this.marks);
+      const markedWords = this.marks.takeIndexes();
+      const activeWords = extraTableNames === null ? markedWords : everyWordIndex;
+      const [leftTable, rightTable] = [left.accessAt(table, activeWords), right.accessAt(table, activeWords)];
+      if (!hasTableRules) continue;
+      if (activeWords.length > 0) this.compareTable({ ...resource, table }, leftTable, rightTable, activeWords);
+      sink.endTable?.(activeWords, this.allUsers);
     }
   }
 
-  private compareTable(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
-    this.engine.spend((TABLE_PRIVILEGES.length + setsOf(left) + setsOf(right)) * (active.length + STEPS_PER_SET));
-    for (const index of active) this.left[index] = this.right[index] = 0;
+  private compareTable(resource: TableName, left: TableAccess, right: TableAccess, activeWords: Uint32Array): void {
+    const comparedSetCount = TABLE_PRIVILEGES.length + setCount(left) + setCount(right);
+    this.engine.spend(comparedSetCount * (activeWords.length + COST_PER_SET));
+    for (const index of activeWords) this.leftUsers[index] = this.rightUsers[index] = 0;
     for (const privilege of TABLE_PRIVILEGES) {
-      const [onLeft, onRight] = [left.holders(privilege, active), right.holders(privilege, active)];
-      this.sink.compare(() => ({ about: 'privilege', resource, privilege }), active, onLeft, onRight);
-      for (const index of active) {
-        if (privilege === 'SELECT') this.reading[index] = wordAt(onLeft, index) & wordAt(onRight, index);
-        this.left[index] = wordAt(this.left, index) | wordAt(onLeft, index);
-        this.right[index] = wordAt(this.right, index) | wordAt(onRight, index);
+      const [leftHolders, rightHolders] = [left.holders(privilege, activeWords), right.holders(privilege, activeWords)];
+      this.sink.compare(() => ({ about: 'privilege', resource, privilege }), activeWords, leftHolders, rightHolders);
+      for (const index of activeWords) {
+        const [leftWord, rightWord] = [wordAt(leftHolders, index), wordAt(rightHolders, index)];
+        if (privilege === 'SELECT') this.commonReaders[index] = leftWord & rightWord;
+        addWord(this.leftUsers, index, leftWord);
+        addWord(this.rightUsers, index, rightWord);
       }
     }
-    for (const index of active) {
-      const [onLeft, onRight] = [wordAt(this.left, index), wordAt(this.right, index)];
-      this.either[index] = onLeft | onRight;
-      this.restricted[index] = this.sink.restrictedAmong(onLeft, onRight);
-      this.reading[index] = wordAt(this.reading, index) & wordAt(this.restricted, index);
-      this.writing[index] = wordAt(this.restricted, index) & ~wordAt(this.reading, index);
+    for (const index of activeWords) {
+      const [leftWord, rightWord] = [wordAt(this.leftUsers, index), wordAt(this.rightUsers, index)];
+      this.allUsers[index] = leftWord | rightWord;
+      this.comparedUsers[index] = this.sink.usersToCompare(leftWord, rightWord);
+      this.commonReaders[index] = wordAt(this.commonReaders, index) & wordAt(this.comparedUsers, index);
+      this.otherUsers[index] = wordAt(this.comparedUsers, index) & ~wordAt(this.commonReaders, index);
     }
-    this.compareRestrictions(resource, left, right, active);
-    this.compareProcedures(resource, left, right, active);
+    this.compareRestrictions(resource, left, right, activeWords);
+    this.compareProcedures(resource, [left.userSets.filters, right.userSets.filters], activeWords);
   }
 
-  /** Users who read without any filter have table procedures. */
-  private compareProcedures(resource: TableName, left: TableAccess, right: TableAccess, active: Uint32Array): void {
-    const sides = [left.sets.filters, right.sets.filters];
+  /** Compares table procedures: users who read without any filter may run them. */
+  private compareProcedures(resource: TableName, sides: AccessSets['filters'][], activeWords: Uint32Array): void {
     if (sides.every(({ size }) => size === 0)) return;
-    const [onLeft, onRight] = this.filtered;
-    for (const [i, filtered] of this.filtered.entries()) {
-      for (const index of active) filtered[index] = 0;
+    const [leftFiltered, rightFiltered] = this.filteredUsers;
+    for (const [i, filteredSet] of this.filteredUsers.entries()) {
+      for (const index of activeWords) filteredSet[index] = 0;
       for (const words of sides[i]?.values() ?? [])
-        for (const index of active) filtered[index] = wordAt(filtered, index) | wordAt(words, index);
+        for (const index of activeWords) filteredSet[index] = wordAt(filteredSet, index) | wordAt(words, index);
     }
     const fact = () => ({ about: 'table-procedures', resource }) as const;
-    // A filter on one side only means that the other side has table procedures.
-    this.sink.compare(fact, active, onRight, onLeft, this.reading);
+    // Filtered users may not run table procedures. So the sides are swapped.
+    this.sink.compare(fact, activeWords, rightFiltered, leftFiltered, this.commonReaders);
   }
 
-  /** Compares filters by conjunct, so that an additional conjunct is only a loss. */
+  /** Compares filters, hidden columns and masks. A filter is compared by its conditions, so that an added condition is the only difference. */
   private compareRestrictions(
     resource: TableName,
-    { sets: left }: TableAccess,
-    { sets: right }: TableAccess,
-    active: Uint32Array,
+    { userSets: left }: TableAccess,
+    { userSets: right }: TableAccess,
+    activeWords: Uint32Array,
   ): void {
-    const compare = (fact: () => AccessFact, onLeft?: Bitset, onRight?: Bitset, among = this.restricted): void =>
-      this.sink.compare(fact, active, onLeft ?? null, onRight ?? null, among);
+    const compare = (fact: () => AccessFact, leftSet?: Bitset, rightSet?: Bitset, users = this.comparedUsers): void =>
+      this.sink.compare(fact, activeWords, leftSet ?? null, rightSet ?? null, users);
     for (const expression of keysOf(left.filters, right.filters)) {
-      const isOfReaders = expression === READERS_FILTER;
+      const isReadersFilter = expression === READERS_FILTER;
       const fact = () => ({ about: 'row-filter', resource, expression }) as const;
-      // For users who read on both sides, `compareProcedures` compares the filter of readers.
-      const among = isOfReaders ? this.writing : this.restricted;
-      compare(fact, left.filters.get(expression), right.filters.get(expression), among);
+      // For users who read on both sides, `compareProcedures` compares what `READERS_FILTER` denies: table procedures.
+      const comparedUsers = isReadersFilter ? this.otherUsers : this.comparedUsers;
+      compare(fact, left.filters.get(expression), right.filters.get(expression), comparedUsers);
     }
-    for (const column of keysOf(left.hidden, right.hidden)) {
+    for (const column of keysOf(left.hiddenColumns, right.hiddenColumns)) {
       const fact = () => ({ about: 'hidden-column', resource, column }) as const;
-      compare(fact, left.hidden.get(column), right.hidden.get(column));
+      compare(fact, left.hiddenColumns.get(column), right.hiddenColumns.get(column));
     }
     for (const column of keysOf(left.masks, right.masks)) {
-      const [onLeft, onRight] = [left.masks.get(column), right.masks.get(column)];
-      const among = this.masked(active, left.hidden.get(column), right.hidden.get(column));
-      for (const expression of keysOf(onLeft, onRight)) {
+      const [leftMasks, rightMasks] = [left.masks.get(column), right.masks.get(column)];
+      const hiddenSets = [left.hiddenColumns.get(column), right.hiddenColumns.get(column)];
+      const comparedUsers = this.computeMaskUsers(activeWords, hiddenSets);
+      for (const expression of keysOf(leftMasks, rightMasks)) {
         const fact = () => ({ about: 'column-mask', resource, column, expression }) as const;
-        compare(fact, onLeft?.get(expression), onRight?.get(expression), among);
+        compare(fact, leftMasks?.get(expression), rightMasks?.get(expression), comparedUsers);
       }
     }
   }
 
-  private masked(active: Uint32Array, onLeft: Bitset | undefined, onRight: Bitset | undefined): Bitset {
-    for (const index of active) {
-      const hidden = (onLeft?.[index] ?? 0) | (onRight?.[index] ?? 0);
-      this.maskable[index] = this.sink.maskedAmong(wordAt(this.restricted, index), hidden);
+  private computeMaskUsers(activeWords: Uint32Array, [leftSet, rightSet]: readonly (Bitset | undefined)[]): Bitset {
+    for (const index of activeWords) {
+      const hiddenWord = (leftSet?.[index] ?? 0) | (rightSet?.[index] ?? 0);
+      this.maskUsers[index] = this.sink.maskUsersToCompare(wordAt(this.comparedUsers, index), hiddenWord);
     }
-    return this.maskable;
+    return this.maskUsers;
   }
 }
 
-const STEPS_PER_SCHEMA = 500;
+const COST_PER_SCHEMA = 500;
 const SETS_PER_SCHEMA = 40;
-const STEPS_PER_TABLE = 200;
-const STEPS_PER_SET = 100;
+const COST_PER_TABLE = 200;
+const COST_PER_SET = 100;
 
-function setsOf({ sets: { filters, hidden, masks } }: TableAccess): number {
-  return [...masks.values()].reduce((sum, { size }) => sum + size, filters.size + hidden.size);
+function setCount({ userSets: { filters, hiddenColumns, masks } }: TableAccess): number {
+  return [...masks.values()].reduce((sum, { size }) => sum + size, filters.size + hiddenColumns.size);
 }
 
-function keysOf(a: ReadonlyMap<string, unknown> = NONE, b: ReadonlyMap<string, unknown> = NONE): Iterable<string> {
+function keysOf(
+  a: ReadonlyMap<string, unknown> = EMPTY_MAP,
+  b: ReadonlyMap<string, unknown> = EMPTY_MAP,
+): Iterable<string> {
   if (a.size === 0 || b.size === 0) return (a.size === 0 ? b : a).keys();
   return new Set([...a.keys(), ...b.keys()]);
 }
 
-const NONE: ReadonlyMap<string, unknown> = new Map();
+const EMPTY_MAP: ReadonlyMap<string, unknown> = new Map();
 
-/** Access at one table as sets of users, by the rules or by the grants. */
+/** Access at one table as sets of users, from rules or from grants. */
 export class AccessSets {
-  readonly given: Readonly<Record<TablePrivilege, Bitset>>;
-  /** Users by conjunct of their filters, an expression in parentheses. The order of conjuncts does not matter. */
+  readonly usersByPrivilege: Readonly<Record<TablePrivilege, Bitset>>;
+  /** Users by filter condition, such as `(region = 'eu')`. A user with several filters is in the set of each condition. */
   readonly filters = new Map<string, Bitset>();
-  readonly hidden = new Map<string, Bitset>();
+  readonly hiddenColumns = new Map<string, Bitset>();
   readonly masks = new Map<string, Map<string, Bitset>>();
-  private readonly empty: BitsetPool;
+  private readonly emptySetPool: BitsetPool;
 
   /** @param budget is charged for each new set */
   constructor(
-    private readonly width: number,
+    private readonly wordCount: number,
     private readonly budget: WorkBudget | null,
   ) {
-    this.empty = new BitsetPool(width);
-    const set = (): Bitset => new Uint32Array(width);
-    this.given = { SELECT: set(), INSERT: set(), DELETE: set(), UPDATE: set(), OWNERSHIP: set(), GRANT_SELECT: set() };
-  }
-
-  filteredBy(conjunct: string): Bitset {
-    return getOrInsert(this.filters, conjunct, () => this.newSet());
-  }
-
-  hiddenFrom(column: string): Bitset {
-    return getOrInsert(this.hidden, column, () => this.newSet());
-  }
-
-  maskedBy(column: string, expression: string): Bitset {
-    const masks = getOrInsert(this.masks, column, () => new Map<string, Bitset>());
-    return getOrInsert(masks, expression, () => this.newSet());
-  }
-
-  /** Copies the active words of the access in `wider`, for all users except `but`. */
-  inherit(wider: AccessSets, active: Uint32Array, but: Bitset): void {
-    const takeOver = (into: Bitset, from: Bitset): void => {
-      for (const index of active) addWord(into, index, wordAt(from, index) & ~wordAt(but, index));
+    this.emptySetPool = new BitsetPool(wordCount);
+    const createSet = (): Bitset => new Uint32Array(wordCount);
+    this.usersByPrivilege = {
+      ...{ SELECT: createSet(), INSERT: createSet(), DELETE: createSet() },
+      ...{ UPDATE: createSet(), OWNERSHIP: createSet(), GRANT_SELECT: createSet() },
     };
-    for (const privilege of TABLE_PRIVILEGES) takeOver(this.given[privilege], wider.given[privilege]);
-    for (const [conjunct, words] of wider.filters) takeOver(this.filteredBy(conjunct), words);
-    for (const [column, words] of wider.hidden) takeOver(this.hiddenFrom(column), words);
-    for (const [column, byText] of wider.masks)
-      for (const [expression, words] of byText) takeOver(this.maskedBy(column, expression), words);
   }
 
-  /** Empties the sets, of which only the active words have been written. */
-  clear(active: Uint32Array): void {
-    for (const words of Object.values(this.given)) for (const index of active) words[index] = 0;
+  usersWithFilter(conjunct: string): Bitset {
+    return getOrInsert(this.filters, conjunct, () => this.newUserSet());
+  }
+
+  usersWithHiddenColumn(column: string): Bitset {
+    return getOrInsert(this.hiddenColumns, column, () => this.newUserSet());
+  }
+
+  usersWithMask(column: string, expression: string): Bitset {
+    const masks = getOrInsert(this.masks, column, () => new Map<string, Bitset>());
+    return getOrInsert(masks, expression, () => this.newUserSet());
+  }
+
+  /** Adds the access in `widerAccess`, except for `excludedUsers`. @param activeWords the indexes of the words to copy */
+  inherit(widerAccess: AccessSets, activeWords: Uint32Array, excludedUsers: Bitset): void {
+    const copyWords = (target: Bitset, source: Bitset): void => {
+      for (const index of activeWords) addWord(target, index, wordAt(source, index) & ~wordAt(excludedUsers, index));
+    };
+    for (const privilege of TABLE_PRIVILEGES)
+      copyWords(this.usersByPrivilege[privilege], widerAccess.usersByPrivilege[privilege]);
+    for (const [conjunct, words] of widerAccess.filters) copyWords(this.usersWithFilter(conjunct), words);
+    for (const [column, words] of widerAccess.hiddenColumns) copyWords(this.usersWithHiddenColumn(column), words);
+    for (const [column, masksOfColumn] of widerAccess.masks)
+      for (const [expression, words] of masksOfColumn) copyWords(this.usersWithMask(column, expression), words);
+  }
+
+  /** Empties the sets. @param activeWords indexes of the words (of 32 users each) in which the sets have users */
+  clear(activeWords: Uint32Array): void {
+    for (const words of Object.values(this.usersByPrivilege)) for (const index of activeWords) words[index] = 0;
     this.filters.clear();
-    this.hidden.clear();
+    this.hiddenColumns.clear();
     this.masks.clear();
+    this.emptySetPool.takeBack(activeWords);
   }
 
-  private newSet(): Bitset {
-    this.budget?.spend(STEPS_PER_NEW_SET + this.width);
-    return this.empty.take();
+  private newUserSet(): Bitset {
+    this.budget?.spend(COST_PER_NEW_SET + this.wordCount);
+    return this.emptySetPool.takeEmptySet();
   }
 }
 
-const STEPS_PER_NEW_SET = 100;
+const COST_PER_NEW_SET = 100;

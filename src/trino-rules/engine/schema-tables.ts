@@ -1,181 +1,183 @@
 import type { TablePrivilege, TableRule } from '../document/rules-document.js';
-import { type CatalogModes, type EngineSets, STEPS_PER_RULE } from './engine-sets.js';
+import { type UsersByCatalogMode, type EngineSets, COST_PER_RULE } from './engine-sets.js';
 import type { Branch } from './rule-trie.js';
 import { AccessSets, type SchemaAccess, type TableAccess } from './schema-comparison.js';
-import { addSparse, addWord, type Bitset, type SparseBitset, wordAt, type WordMarks } from './sparse-bitset.js';
+import { addSparseSet, addWord, type Bitset, type SparseBitset, wordAt, type WordMarks } from './sparse-bitset.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
 /**
- * The tables of one schema. Rules for any table are evaluated once, for all users. At one table only users with a rule or a grant there
- * are evaluated; all others have the access of any table.
+ * The access that rules give at the tables of one schema. `unnamedTables` is the access by the rules for all tables, computed once. At a named
+ * table, access is computed only for users with a rule or a grant for this table; all other users have the access of `unnamedTables`.
  */
 export class SchemaTables implements SchemaAccess {
   readonly owners: Bitset;
-  readonly everywhere: ActualAccess;
-  readonly branch: Branch;
-  private readonly before = new Map<number, Bitset>();
-  private readonly here: ActualAccess;
-  private dirty: Uint32Array = NONE;
+  readonly unnamedTables: ActualAccess;
+  readonly schemaBranch: Branch;
+  private readonly decidedByRuleCount = new Map<number, Bitset>();
+  private readonly tableAccess: ActualAccess;
+  private wordsToClear: Uint32Array = NO_WORDS;
 
-  /** @param entering the modes for privileges on tables */
+  /** @param modes users who may enter the catalog @param tableModes users who may use the catalog's tables */
   constructor(
     private readonly engine: EngineSets,
     catalog: string,
     schema: string,
-    modes: CatalogModes,
-    entering = modes,
+    modes: UsersByCatalogMode,
+    tableModes = modes,
   ) {
     this.owners = engine.schemaOwners(catalog, schema, modes);
-    this.branch = engine.tables.branch([catalog, schema]);
+    this.schemaBranch = engine.tables.branch([catalog, schema]);
     const { budget } = engine.patterns;
-    this.everywhere = new ActualAccess(engine.width, budget, entering);
-    for (const { rule, people } of this.rules(this.branch.everywhere)) this.everywhere.decide(rule, people, null);
-    this.here = new ActualAccess(engine.width, budget, entering);
+    this.unnamedTables = new ActualAccess(engine.wordCount, budget, tableModes);
+    for (const { rule, people } of this.rulesAtIndexes(this.schemaBranch.rulesForAnyName))
+      this.unnamedTables.applyRule(rule, people, null);
+    this.tableAccess = new ActualAccess(engine.wordCount, budget, tableModes);
   }
 
-  tables(): Set<string> {
-    return this.branch.names();
+  namedTables(): Set<string> {
+    return this.schemaBranch.names();
   }
 
-  mark(table: string, marks: WordMarks): void {
-    for (const { people } of this.rules(this.branch.only(table))) marks.add(people);
+  markWords(table: string, marks: WordMarks): void {
+    for (const { people } of this.rulesAtIndexes(this.schemaBranch.rulesOnlyFor(table))) marks.add(people);
   }
 
-  /** Access at one table, in the active words only. These include all marked ones. Valid until the next call. */
-  at(table: string, active: Uint32Array): ActualAccess {
-    this.here.clear(this.dirty);
-    this.dirty = active;
-    for (const { index, rule, people } of this.rules(this.branch.only(table))) {
-      this.here.decide(rule, people, this.decidedBefore(index));
+  /** Access at one table, only for the users of the bit set words that `activeWords` lists. The next call overwrites the result. */
+  accessAt(table: string, activeWords: Uint32Array): ActualAccess {
+    this.tableAccess.clear(this.wordsToClear);
+    this.wordsToClear = activeWords;
+    for (const { index, rule, people } of this.rulesAtIndexes(this.schemaBranch.rulesOnlyFor(table))) {
+      this.tableAccess.applyRule(rule, people, this.usersDecidedBefore(index));
     }
-    this.here.sets.inherit(this.everywhere.sets, active, this.here.decided);
-    return this.here;
+    this.tableAccess.userSets.inherit(this.unnamedTables.userSets, activeWords, this.tableAccess.decidedUsers);
+    return this.tableAccess;
   }
 
-  private rules(indexes: readonly number[]): { index: number; rule: TableRule; people: SparseBitset }[] {
-    return indexes.flatMap((index) => {
+  private rulesAtIndexes(ruleIndexes: readonly number[]): { index: number; rule: TableRule; people: SparseBitset }[] {
+    return ruleIndexes.flatMap((index) => {
       const rule = this.engine.rules.tables[index];
       if (rule === undefined) return [];
-      const people = this.engine.people.matching(rule.user);
-      const sets = rule.privileges.length + (rule.columns?.length ?? 0) + (rule.filter === undefined ? 0 : 1);
-      this.engine.spend(STEPS_PER_RULE + (sets + 1) * people.at.length);
+      const people = this.engine.universe.usersMatching(rule.user);
+      const userSetCount = rule.privileges.length + (rule.columns?.length ?? 0) + (rule.filter === undefined ? 0 : 1);
+      this.engine.spend(COST_PER_RULE + (userSetCount + 1) * people.wordIndexes.length);
       return [{ index, rule, people }];
     });
   }
 
-  /** Users whom rules about any table match before the rule at `index`. */
-  private decidedBefore(index: number): Bitset {
-    const earlier = this.branch.everywhere.filter((each) => each < index);
-    const known = this.before.get(earlier.length);
-    if (known) return known;
-    const decided = new Uint32Array(this.engine.width);
-    for (const { people } of this.rules(earlier)) addSparse(decided, people);
-    this.before.set(earlier.length, decided);
-    return decided;
+  /** Users matched by a rule that is for all tables of the schema and comes before the rule at `index`. */
+  private usersDecidedBefore(index: number): Bitset {
+    const earlierRules = this.schemaBranch.rulesForAnyName.filter((each) => each < index);
+    const cachedUsers = this.decidedByRuleCount.get(earlierRules.length);
+    if (cachedUsers) return cachedUsers;
+    const decidedUsers = new Uint32Array(this.engine.wordCount);
+    for (const { people } of this.rulesAtIndexes(earlierRules)) addSparseSet(decidedUsers, people);
+    this.decidedByRuleCount.set(earlierRules.length, decidedUsers);
+    return decidedUsers;
   }
 }
 
-const NONE = new Uint32Array(0);
+const NO_WORDS = new Uint32Array(0);
 
-/** Access at one table by the first rule that matches each user. Sets are written only at the active words. */
+/** Access at one table by the first rule that matches each user. */
 export class ActualAccess implements TableAccess {
   /** Users that a rule has matched so far. */
-  readonly decided: Bitset;
-  readonly sets: AccessSets;
-  private readonly hitAt: Uint32Array;
-  private readonly hitWords: Bitset;
-  private readonly effective: Bitset;
+  readonly decidedUsers: Bitset;
+  readonly userSets: AccessSets;
+  private readonly newUserWordIndexes: Uint32Array;
+  private readonly wordsOfNewUsers: Bitset;
+  private readonly effectiveHolders: Bitset;
 
   constructor(
-    width: number,
+    wordCount: number,
     budget: WorkBudget,
-    private readonly modes: CatalogModes,
+    private readonly modes: UsersByCatalogMode,
   ) {
-    this.sets = new AccessSets(width, budget);
-    const set = (): Bitset => new Uint32Array(width);
-    this.decided = set();
-    this.hitAt = set();
-    this.hitWords = set();
-    this.effective = set();
+    this.userSets = new AccessSets(wordCount, budget);
+    const createSet = (): Bitset => new Uint32Array(wordCount);
+    this.decidedUsers = createSet();
+    this.newUserWordIndexes = createSet();
+    this.wordsOfNewUsers = createSet();
+    this.effectiveHolders = createSet();
   }
 
-  /** Applies a rule to its users, except those whom an earlier rule here has matched, or who are in `before`. */
-  decide(rule: TableRule, people: SparseBitset, before: Bitset | null): void {
-    const hits = this.hit(people, before);
-    if (hits === 0) return;
-    for (const privilege of rule.privileges) this.record(this.sets.given[privilege], hits);
+  /** Applies a rule to its users, except those whom an earlier rule has matched and those in `excludedUsers`. */
+  applyRule(rule: TableRule, people: SparseBitset, excludedUsers: Bitset | null): void {
+    const newUserWordCount = this.findNewUsers(people, excludedUsers);
+    if (newUserWordCount === 0) return;
+    for (const privilege of rule.privileges)
+      this.addNewUsers(this.userSets.usersByPrivilege[privilege], newUserWordCount);
     for (const conjunct of rule.filter === undefined ? [] : conjuncts(rule.filter))
-      this.record(this.sets.filteredBy(conjunct), hits);
+      this.addNewUsers(this.userSets.usersWithFilter(conjunct), newUserWordCount);
     for (const { name, allow, mask } of rule.columns ?? []) {
-      if (allow === false) this.record(this.sets.hiddenFrom(name), hits);
-      // The engine also applies the mask of a hidden column.
-      if (mask !== undefined) this.record(this.sets.maskedBy(name, mask), hits);
+      if (allow === false) this.addNewUsers(this.userSets.usersWithHiddenColumn(name), newUserWordCount);
+      // The engine applies the mask of a column even if the column is hidden.
+      if (mask !== undefined) this.addNewUsers(this.userSets.usersWithMask(name, mask), newUserWordCount);
     }
   }
 
-  /** Reading needs any mode of the catalog, all else the mode `all`; GRANT_SELECT contains SELECT. Valid until the next call. */
-  holders(privilege: TablePrivilege, active: Uint32Array): Bitset {
-    const { given } = this.sets;
+  /** Users with a privilege (GRANT_SELECT includes SELECT) and the catalog mode `all`. For SELECT, `read-only` is enough. The next call overwrites the result. */
+  holders(privilege: TablePrivilege, activeWords: Uint32Array): Bitset {
+    const { usersByPrivilege } = this.userSets;
     const { all, readOnly } = this.modes;
-    for (const index of active) {
-      this.effective[index] =
+    for (const index of activeWords) {
+      this.effectiveHolders[index] =
         privilege === 'SELECT'
-          ? (wordAt(given.SELECT, index) | wordAt(given.GRANT_SELECT, index)) &
+          ? (wordAt(usersByPrivilege.SELECT, index) | wordAt(usersByPrivilege.GRANT_SELECT, index)) &
             (wordAt(all, index) | wordAt(readOnly, index))
-          : wordAt(given[privilege], index) & wordAt(all, index);
+          : wordAt(usersByPrivilege[privilege], index) & wordAt(all, index);
     }
-    return this.effective;
+    return this.effectiveHolders;
   }
 
-  /** Empties the sets, of which only the active words have been written. */
-  clear(active: Uint32Array): void {
-    for (const index of active) this.decided[index] = 0;
-    this.sets.clear(active);
+  /** Empties the sets. @param activeWords indexes of all words (of 32 users each) that were written */
+  clear(activeWords: Uint32Array): void {
+    for (const index of activeWords) this.decidedUsers[index] = 0;
+    this.userSets.clear(activeWords);
   }
 
-  private hit({ at, words }: SparseBitset, before: Bitset | null): number {
-    let hits = 0;
-    for (let i = 0; i < at.length; i++) {
-      const index = wordAt(at, i);
-      const hit = wordAt(words, i) & ~(wordAt(this.decided, index) | (before?.[index] ?? 0));
-      if (hit === 0) continue;
-      addWord(this.decided, index, hit);
-      this.hitAt[hits] = index;
-      this.hitWords[hits++] = hit;
+  private findNewUsers({ wordIndexes, words }: SparseBitset, excludedUsers: Bitset | null): number {
+    let count = 0;
+    for (let i = 0; i < wordIndexes.length; i++) {
+      const index = wordAt(wordIndexes, i);
+      const newUsers = wordAt(words, i) & ~(wordAt(this.decidedUsers, index) | (excludedUsers?.[index] ?? 0));
+      if (newUsers === 0) continue;
+      addWord(this.decidedUsers, index, newUsers);
+      this.newUserWordIndexes[count] = index;
+      this.wordsOfNewUsers[count++] = newUsers;
     }
-    return hits;
+    return count;
   }
 
-  private record(into: Bitset, hits: number): void {
-    for (let i = 0; i < hits; i++) addWord(into, wordAt(this.hitAt, i), wordAt(this.hitWords, i));
+  private addNewUsers(set: Bitset, count: number): void {
+    for (let i = 0; i < count; i++) addWord(set, wordAt(this.newUserWordIndexes, i), wordAt(this.wordsOfNewUsers, i));
   }
 }
 
-/** The conjuncts of a row filter as the compiler joins them, `(a) AND (b)`, with parentheses; any other text is one conjunct. */
+/** Splits a row filter that the compiler joined, `(a) AND (b)`, into `(a)` and `(b)`. Any other text is one part. */
 export function conjuncts(filter: string): string[] {
-  const parts: string[] = [];
-  let begin = 0;
+  const conjunctTexts: string[] = [];
+  let conjunctStart = 0;
   let depth = 0;
   let quote = '';
-  for (let at = 0; at < filter.length; at++) {
-    const sign = filter.charAt(at);
+  for (let index = 0; index < filter.length; index++) {
+    const character = filter.charAt(index);
     if (quote !== '') {
-      if (sign === quote) quote = '';
+      if (character === quote) quote = '';
       continue;
     }
-    if (sign === "'" || sign === '"') quote = sign;
-    if (sign === '(') depth++;
-    if (sign === ')') depth--;
+    if (character === "'" || character === '"') quote = character;
+    if (character === '(') depth++;
+    if (character === ')') depth--;
     if (depth > 0) continue;
-    // At depth 0 only the end of a conjunct is valid, followed by the operator.
-    if (sign !== ')') return [filter];
-    parts.push(filter.slice(begin, at + 1));
-    if (at + 1 === filter.length) return parts;
-    if (!filter.startsWith(JOINT, at + 1)) return [filter];
-    begin = at + 1 + JOINT.length;
-    at = begin - 1;
+    // Outside of parentheses only the operator between two conjuncts is valid. A filter with any other text is not split.
+    if (character !== ')') return [filter];
+    conjunctTexts.push(filter.slice(conjunctStart, index + 1));
+    if (index + 1 === filter.length) return conjunctTexts;
+    if (!filter.startsWith(AND_OPERATOR, index + 1)) return [filter];
+    conjunctStart = index + 1 + AND_OPERATOR.length;
+    index = conjunctStart - 1;
   }
   return [filter];
 }
 
-const JOINT = ' AND ';
+const AND_OPERATOR = ' AND ';

@@ -1,65 +1,81 @@
-/** The words of a bit set that have members. */
+/** A bit set that stores only its words (32 bits each) that are not zero. */
 export interface SparseBitset {
-  /** Indexes of the words that are not zero, ascending. */
-  readonly at: Uint32Array;
+  /** The index of each stored word among all words of the set, ascending. */
+  readonly wordIndexes: Uint32Array;
   readonly words: Uint32Array;
 }
 
 /** @param positions of the members, in any order. */
 export function sparseBitset(positions: readonly number[]): SparseBitset {
-  const last = positions.reduce((most, position) => Math.max(most, position), -1);
-  const all = bitset((last + 32) >>> 5, positions);
-  const at = everyWord(all.length).filter((index) => all[index] !== 0);
-  return { at, words: at.map((index) => wordAt(all, index)) };
+  const lastPosition = positions.reduce((maximum, position) => Math.max(maximum, position), -1);
+  return toSparseBitset(bitset((lastPosition + 32) >>> 5, positions));
 }
 
-/** A mutable bit set with all its words. */
+export function toSparseBitset(denseSet: Bitset): SparseBitset {
+  const wordIndexes = new Uint32Array(denseSet.reduce((count, word) => (word === 0 ? count : count + 1), 0));
+  const words = new Uint32Array(wordIndexes.length);
+  let storedCount = 0;
+  for (let index = 0; index < denseSet.length; index++) {
+    if (denseSet[index] === 0) continue;
+    wordIndexes[storedCount] = index;
+    words[storedCount++] = wordAt(denseSet, index);
+  }
+  return { wordIndexes, words };
+}
+
+/** A mutable bit set that stores all its words (32 bits each). */
 export type Bitset = Uint32Array;
 
-/** @param width number of words */
-export function bitset(width: number, positions: Iterable<number>): Bitset {
-  const words: Bitset = new Uint32Array(width);
+export function bitset(wordCount: number, positions: Iterable<number>): Bitset {
+  const words: Bitset = new Uint32Array(wordCount);
   for (const position of positions) addMember(words, position);
   return words;
 }
 
-/** Makes empty sets from larger blocks, because allocating an array for each set takes longer than filling it. */
+/** Cuts empty sets from larger blocks, because allocating an array for each set would take longer than filling it. */
 export class BitsetPool {
   private block: Bitset = new Uint32Array(0);
-  private used = 0;
-  private sets = 1;
+  private usedWordCount = 0;
+  private setsPerBlock = 1;
 
-  constructor(private readonly width: number) {}
+  constructor(private readonly wordCount: number) {}
 
-  take(): Bitset {
-    if (this.used === this.block.length) {
-      this.sets = Math.min(this.sets * 2, MOST_SETS);
-      this.block = new Uint32Array(this.sets * this.width);
-      this.used = 0;
+  takeEmptySet(): Bitset {
+    if (this.usedWordCount === this.block.length) {
+      this.setsPerBlock = Math.min(this.setsPerBlock * 2, MAX_SETS_PER_BLOCK);
+      this.block = new Uint32Array(this.setsPerBlock * this.wordCount);
+      this.usedWordCount = 0;
     }
-    return this.block.subarray(this.used, (this.used += this.width));
+    return this.block.subarray(this.usedWordCount, (this.usedWordCount += this.wordCount));
+  }
+
+  /** Empties the sets of the current block, so that `takeEmptySet` returns them again. @param activeWords indexes of all words that may have members */
+  takeBack(activeWords: Uint32Array): void {
+    for (let setStart = 0; setStart < this.usedWordCount; setStart += this.wordCount)
+      for (const index of activeWords) this.block[setStart + index] = 0;
+    this.usedWordCount = 0;
   }
 }
 
-const MOST_SETS = 256;
+const MAX_SETS_PER_BLOCK = 256;
 
-/** Indexes of all words. */
-export function everyWord(width: number): Uint32Array {
-  return Uint32Array.from({ length: width }, (_, index) => index);
+export function allWordIndexes(wordCount: number): Uint32Array {
+  return new Uint32Array(wordCount).map((_, index) => index);
 }
 
+/** Collects which words (32 users each) of the bit sets must be evaluated. */
 export class WordMarks {
   private readonly marks: Uint8Array;
 
-  constructor(width: number) {
-    this.marks = new Uint8Array(width);
+  constructor(wordCount: number) {
+    this.marks = new Uint8Array(wordCount);
   }
 
-  add({ at }: SparseBitset): void {
-    for (const index of at) this.marks[index] = 1;
+  add({ wordIndexes }: SparseBitset): void {
+    for (const index of wordIndexes) this.marks[index] = 1;
   }
 
-  addEvery(): void {
+  addAllWords(): void {
     this.marks.fill(1);
   }
 
@@ -68,15 +84,15 @@ export class WordMarks {
   }
 
   /** The marked indexes, ascending. Removes the marks. */
-  take(): Uint32Array {
-    const taken: number[] = [];
-    for (let index = 0; index < this.marks.length; index++) if (this.marks[index] === 1) taken.push(index);
+  takeIndexes(): Uint32Array {
+    const markedIndexes = new Uint32Array(this.marks.length);
+    let count = 0;
+    for (let index = 0; index < this.marks.length; index++) if (this.marks[index] === 1) markedIndexes[count++] = index;
     this.marks.fill(0);
-    return Uint32Array.from(taken);
+    return markedIndexes.subarray(0, count);
   }
 }
 
-/** Callers only pass indexes below `length`. */
 export function wordAt(words: Bitset, index: number): number {
   return words[index] ?? 0;
 }
@@ -94,87 +110,83 @@ export function isMember(words: Bitset, position: number): boolean {
 }
 
 export function addAll(words: Bitset, members: Bitset | null | undefined): void {
-  members?.forEach((word, index) => {
-    addWord(words, index, word);
-  });
+  for (let index = 0; index < (members?.length ?? 0); index++) addWord(words, index, members?.[index] ?? 0);
 }
 
 export function removeAll(words: Bitset, members: Bitset | null | undefined): void {
-  members?.forEach((word, index) => {
-    words[index] = wordAt(words, index) & ~word;
-  });
+  for (let index = 0; index < (members?.length ?? 0); index++)
+    words[index] = wordAt(words, index) & ~(members?.[index] ?? 0);
 }
 
-export function addSparse(words: Bitset, { at, words: more }: SparseBitset): void {
-  for (let i = 0; i < at.length; i++) addWord(words, wordAt(at, i), wordAt(more, i));
+export function addSparseSet(words: Bitset, { wordIndexes, words: addedWords }: SparseBitset): void {
+  for (let i = 0; i < wordIndexes.length; i++) addWord(words, wordAt(wordIndexes, i), wordAt(addedWords, i));
 }
 
-/** Adds the members that neither `decided` nor `before` has to `decided` and to `also`. @returns whether there are any */
-export function addNew(
-  { at, words }: SparseBitset,
-  decided: Bitset,
-  before: Bitset | null = null,
-  also: Bitset | null = null,
+export function addNewMembers(
+  { wordIndexes, words }: SparseBitset,
+  decidedMembers: Bitset,
+  excludedMembers: Bitset | null = null,
+  additionalTarget: Bitset | null = null,
 ): boolean {
-  let isAny = false;
-  for (let i = 0; i < at.length; i++) {
-    const index = wordAt(at, i);
-    const hit = wordAt(words, i) & ~(wordAt(decided, index) | (before?.[index] ?? 0));
-    if (hit === 0) continue;
-    isAny = true;
-    addWord(decided, index, hit);
-    if (also !== null) addWord(also, index, hit);
+  let hasAdded = false;
+  for (let i = 0; i < wordIndexes.length; i++) {
+    const index = wordAt(wordIndexes, i);
+    const newMemberBits = wordAt(words, i) & ~(wordAt(decidedMembers, index) | (excludedMembers?.[index] ?? 0));
+    if (newMemberBits === 0) continue;
+    hasAdded = true;
+    addWord(decidedMembers, index, newMemberBits);
+    if (additionalTarget !== null) addWord(additionalTarget, index, newMemberBits);
   }
-  return isAny;
+  return hasAdded;
 }
 
-export function hasMember({ at, words }: SparseBitset, position: number): boolean {
+export function hasMember({ wordIndexes, words }: SparseBitset, position: number): boolean {
   const index = position >>> 5;
-  let [low, high] = [0, at.length];
+  let [low, high] = [0, wordIndexes.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (wordAt(at, middle) < index) low = middle + 1;
+    if (wordAt(wordIndexes, middle) < index) low = middle + 1;
     else high = middle;
   }
-  return wordAt(at, low) === index && (wordAt(words, low) & (1 << (position & 31))) !== 0;
+  return wordAt(wordIndexes, low) === index && (wordAt(words, low) & (1 << (position & 31))) !== 0;
 }
 
-/** The positions of one word's members, ascending. */
-export function members(index: number, word: number): number[] {
+/** The positions of the members in one word (32 bits) of a set, ascending. */
+export function positionsInWord(index: number, word: number): number[] {
   const positions: number[] = [];
-  for (let rest = word; rest !== 0; rest &= rest - 1) positions.push((index << 5) + 31 - Math.clz32(rest & -rest));
+  for (let bits = word; bits !== 0; bits &= bits - 1) positions.push((index << 5) + 31 - Math.clz32(bits & -bits));
   return positions;
 }
 
-export function sparseMembers({ at, words }: SparseBitset): number[] {
-  return [...at].flatMap((index, i) => members(index, wordAt(words, i)));
+export function sparseMembers({ wordIndexes, words }: SparseBitset): number[] {
+  return [...wordIndexes].flatMap((index, i) => positionsInWord(index, wordAt(words, i)));
 }
 
 /** The positions of all members, ascending. */
 export function membersOf(words: Bitset): number[] {
-  return [...words].flatMap((word, index) => members(index, word));
+  return sparseMembers(toSparseBitset(words));
 }
 
-/** Compares the active words of two sets, restricted to `among`: the positions only in `a`, and those only in `b`. */
+/** The positions that are only in `a`, and those only in `b`. @param activeWords the words of the sets to compare @param comparedUsers null: all users */
 export function differences(
-  active: Uint32Array,
+  activeWords: Uint32Array,
   a: Bitset | null,
   b: Bitset | null,
-  among: Bitset | null,
+  comparedUsers: Bitset | null,
 ): [number[], number[]] {
   const [onlyA, onlyB]: [number[], number[]] = [[], []];
-  for (const index of active) {
-    const [inA, inB] = [a?.[index] ?? 0, b?.[index] ?? 0];
-    const differ = (inA ^ inB) & (among === null ? -1 : wordAt(among, index));
-    if (differ === 0) continue;
-    onlyA.push(...members(index, differ & inA));
-    onlyB.push(...members(index, differ & inB));
+  for (const index of activeWords) {
+    const [wordA, wordB] = [a?.[index] ?? 0, b?.[index] ?? 0];
+    const differingBits = (wordA ^ wordB) & (comparedUsers === null ? -1 : wordAt(comparedUsers, index));
+    if (differingBits === 0) continue;
+    onlyA.push(...positionsInWord(index, differingBits & wordA));
+    onlyB.push(...positionsInWord(index, differingBits & wordB));
   }
   return [onlyA, onlyB];
 }
 
 export function countMembers(word: number): number {
   let count = 0;
-  for (let rest = word; rest !== 0; rest &= rest - 1) count++;
+  for (let bits = word; bits !== 0; bits &= bits - 1) count++;
   return count;
 }

@@ -1,138 +1,138 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
-import { FRESH_PREFIX, freshAmong, openNames, spelledOut } from '../document/open-names.js';
+import { FRESH_PREFIX, unusedFreshName, namesOfOpenPattern, spellOut } from '../document/open-names.js';
 import { NameClasses } from '../document/name-classes.js';
 import type { Pattern } from '../document/pattern.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { sparseBitset, type SparseBitset } from './sparse-bitset.js';
 
-const MAX_STRANGERS = 100_000;
-/** Steps for each name that the snapshot does not contain. Grantline's own rules have no such names. */
-const STEPS_PER_STRANGER = 4_000;
-const STEPS_PER_NAME = 40;
+const MAX_UNKNOWN_NAMES = 100_000;
+/** Steps of the work budget for each user name that is in rules but not in the snapshot. Only rules that Grantline did not write contain such names. */
+const COST_PER_STRANGER = 4_000;
+const COST_PER_NAME = 40;
 
 /**
- * Numbers all users of an evaluation: those of the snapshot, all other names that patterns of users match, witnesses of open
- * patterns, and one stranger whom no pattern spells out. Patterns become sets of numbers.
+ * Numbers all users of an evaluation: the users of the snapshot, other names that user patterns spell out, an example name for each
+ * alternative with `.*` (`b.*` in `ana|b.*`), and one invented name for all other users. A pattern's users are a set of these numbers.
  */
 export class UserUniverse {
-  /** Names that the snapshot does not contain, in the order of their numbers, which follow those of its own names. */
+  /** Names that are not in the snapshot, in the order of their numbers. All these numbers are higher than those of the snapshot's names. */
   readonly strangers: string[] = [];
-  private readonly all: string[] = [];
+  private readonly allNames: string[] = [];
   private readonly positions = new Map<string, number[]>();
-  private readonly sets = new Map<string, SparseBitset>();
-  private readonly open = new Map<string, Pattern>();
+  private readonly usersByPattern = new Map<string, SparseBitset>();
+  private readonly openPatterns = new Map<string, Pattern>();
   private readonly allUsers: SparseBitset;
-  /** The first number of users who represent others that no pattern spells out. */
-  private readonly firstUnnamed: number;
+  /** Users from this number on are invented. They represent all users whom neither `knownNames` nor a pattern spells out. */
+  private readonly firstInventedUserNumber: number;
 
   /**
-   * @param known names in the order of their numbers; a name may occur twice
-   * @param isEvery adds a stranger of every kind that open patterns tell apart
+   * @param knownNames names in the order of their numbers; a name may occur twice
+   * @param coversEveryNameKind whether to add a common name, such as `ab`, for each set of open patterns (`a.*` and `.*b`) that has one
    */
   constructor(
-    known: readonly string[],
+    knownNames: readonly string[],
     documents: readonly RulesDocument[],
     private readonly patterns = new PatternCache(),
-    isEvery = false,
+    coversEveryNameKind = false,
   ) {
-    for (const name of known) this.number(name);
-    for (const rules of documents) for (const pattern of userPatterns(rules)) this.learnPattern(pattern);
-    const witnesses = [...this.open].flatMap(([text, pattern]) => this.spell(text, pattern));
-    const spelled = new Set(this.all);
-    this.firstUnnamed = this.all.length;
-    const fresh = freshAmong(new Set([...this.all, ...witnesses].filter((name) => name.startsWith(FRESH_PREFIX))));
-    for (const name of [...witnesses, fresh]) if (name !== '') this.stranger(name);
-    if (isEvery) {
-      const present = this.all.slice(this.firstUnnamed);
-      const request = { patterns: [...this.open.values()], kind: 'any', present, spelled } as const;
-      for (const name of new NameClasses(this.patterns.budget).missing(request)) this.stranger(name);
+    for (const name of knownNames) this.addName(name);
+    for (const rules of documents) for (const pattern of userPatterns(rules)) this.addPattern(pattern);
+    const witnesses = [...this.openPatterns].flatMap(([text, pattern]) => this.addSpelledNames(text, pattern));
+    const spelledNames = new Set(this.allNames);
+    this.firstInventedUserNumber = this.allNames.length;
+    const freshNames = [...this.allNames, ...witnesses].filter((name) => name.startsWith(FRESH_PREFIX));
+    const freshName = unusedFreshName(new Set(freshNames));
+    for (const name of [...witnesses, freshName]) if (name !== '') this.addStranger(name);
+    if (coversEveryNameKind) {
+      const presentNames = this.allNames.slice(this.firstInventedUserNumber);
+      const openPatterns = [...this.openPatterns.values()];
+      const missingNamesInput = { patterns: openPatterns, nameKind: 'any', presentNames, spelledNames } as const;
+      for (const name of new NameClasses(this.patterns.budget).missingNames(missingNamesInput)) this.addStranger(name);
     }
-    this.allUsers = sparseBitset(this.all.map((_, position) => position));
+    this.allUsers = sparseBitset(this.allNames.map((_, position) => position));
   }
 
   get count(): number {
-    return this.all.length;
+    return this.allNames.length;
   }
 
   /** All names, in the order of their numbers. */
   names(): readonly string[] {
-    return this.all;
+    return this.allNames;
   }
 
-  /** Users whom a pattern of the documents matches; an absent one matches all. */
-  matching(pattern: string | undefined): SparseBitset {
+  /** The users that match a pattern of the documents. An absent pattern matches all users. */
+  usersMatching(pattern: string | undefined): SparseBitset {
     if (pattern === undefined) return this.allUsers;
-    return getOrInsert(this.sets, pattern, () => sparseBitset(this.strangersFor(pattern)));
+    return getOrInsert(this.usersByPattern, pattern, () => {
+      const openPattern = this.openPatterns.get(pattern);
+      if (openPattern === undefined) throw new Error('a pattern of users that none of the documents holds');
+      const isMatch = (name: string): boolean => matches(openPattern, name, this.patterns.budget);
+      return sparseBitset(this.allNames.flatMap((name, position) => (isMatch(name) ? [position] : [])));
+    });
   }
 
-  /** False if a pattern may match users without a number: it has `.*`, or too many names. */
-  isComplete(pattern: string | undefined): boolean {
-    return pattern === undefined || !this.open.has(pattern);
+  /** Whether each user that a pattern can match has a number here. False if the pattern has `.*` or too many names. */
+  isCompleteFor(pattern: string | undefined): boolean {
+    return pattern === undefined || !this.openPatterns.has(pattern);
   }
 
-  /** Whether a user represents users whom no pattern spells out. */
-  isUnnamed(position: number): boolean {
-    return position >= this.firstUnnamed;
+  /** Whether the user is invented, and represents users whom no pattern spells out. */
+  isRepresentative(position: number): boolean {
+    return position >= this.firstInventedUserNumber;
   }
 
-  /** Numbers of the users with this name. */
-  named(name: string): readonly number[] {
+  positionsOf(name: string): readonly number[] {
     return this.positions.get(name) ?? [];
   }
 
-  private learnPattern(text: string): void {
-    if (this.sets.has(text) || this.open.has(text)) return;
+  private addPattern(text: string): void {
+    if (this.usersByPattern.has(text) || this.openPatterns.has(text)) return;
     const pattern = this.patterns.parse(text);
-    const { budget, maxNames } = this.patterns;
-    const mostNames = Math.min(Math.max(MAX_STRANGERS, this.all.length), maxNames(text));
-    const names = spelledOut(pattern, { budget, mostNames, stepsPerName: STEPS_PER_NAME });
-    const strangers = [...(names ?? [])].filter((name) => !this.positions.has(name)).length * STEPS_PER_STRANGER;
-    if (names === null || !budget.canAfford(strangers)) {
-      this.open.set(text, pattern);
+    const { budget } = this.patterns;
+    const maxNames = Math.min(Math.max(MAX_UNKNOWN_NAMES, this.allNames.length), this.patterns.maxNamesOf(text));
+    const names = spellOut(pattern, { budget, maxNames, stepsPerName: COST_PER_NAME });
+    const stepsForStrangers = [...(names ?? [])].filter((name) => !this.positions.has(name)).length * COST_PER_STRANGER;
+    if (names === null || !budget.canAfford(stepsForStrangers)) {
+      this.openPatterns.set(text, pattern);
       return;
     }
-    budget.spend(strangers);
-    this.sets.set(text, sparseBitset([...names].flatMap((name) => this.stranger(name))));
+    budget.spend(stepsForStrangers);
+    this.usersByPattern.set(text, sparseBitset([...names].flatMap((name) => this.addStranger(name))));
   }
 
-  /** Adds the names that an open pattern spells out. @returns its witnesses */
-  private spell(text: string, pattern: Pattern): readonly string[] {
-    const { budget, maxNames } = this.patterns;
-    const mostNames = Math.min(MAX_STRANGERS, maxNames(text));
-    const { spelled, witnesses } = openNames(pattern, { budget, mostNames, stepsPerName: STEPS_PER_STRANGER });
-    for (const name of spelled) this.stranger(name);
+  /** Adds the full names in an open pattern: `ana` of `ana|b.*`. @returns an example name for each alternative with `.*` */
+  private addSpelledNames(text: string, pattern: Pattern): readonly string[] {
+    const { budget } = this.patterns;
+    const maxNames = Math.min(MAX_UNKNOWN_NAMES, this.patterns.maxNamesOf(text));
+    const limits = { budget, maxNames, stepsPerName: COST_PER_STRANGER };
+    const { spelledNames, witnesses } = namesOfOpenPattern(pattern, limits);
+    for (const name of spelledNames) this.addStranger(name);
     return witnesses;
   }
 
-  private strangersFor(text: string): number[] {
-    const pattern = this.open.get(text);
-    if (pattern === undefined) throw new Error('a pattern of users that none of the documents holds');
-    return this.all.flatMap((name, position) => (matches(pattern, name, this.patterns.budget) ? [position] : []));
-  }
-
-  private stranger(name: string): readonly number[] {
-    const known = this.positions.get(name);
-    if (known !== undefined) return known;
+  private addStranger(name: string): readonly number[] {
+    const knownPositions = this.positions.get(name);
+    if (knownPositions !== undefined) return knownPositions;
     this.strangers.push(name);
-    return [this.number(name)];
+    return [this.addName(name)];
   }
 
-  private number(name: string): number {
-    const position = this.all.push(name) - 1;
+  private addName(name: string): number {
+    const position = this.allNames.push(name) - 1;
     getOrInsert(this.positions, name, () => []).push(position);
     return position;
   }
 }
 
-/** All patterns of users, also of impersonated ones and of owners of queries. */
+/** All patterns of users, including impersonated users and owners of queries. */
 function userPatterns(rules: RulesDocument): string[] {
-  const { impersonation, ...others } = rules;
-  const user = Object.values<readonly { user?: string }[]>(others).flatMap((section) =>
-    section.map((rule) => rule.user),
-  );
-  const impersonating = impersonation.flatMap(({ original_user, new_user }) => [original_user, new_user]);
+  const { impersonation, ...otherSections } = rules;
+  const sections = Object.values<readonly { user?: string }[]>(otherSections);
+  const userFields = sections.flatMap((section) => section.map(({ user }) => user));
+  const impersonationPatterns = impersonation.flatMap(({ original_user, new_user }) => [original_user, new_user]);
   const owners = rules.queries.map(({ queryOwner }) => queryOwner);
-  return [...user, ...impersonating, ...owners].filter((pattern) => pattern !== undefined);
+  return [...userFields, ...impersonationPatterns, ...owners].filter((pattern) => pattern !== undefined);
 }

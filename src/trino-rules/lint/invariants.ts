@@ -1,145 +1,157 @@
 import type { Finding } from '../document/finding.js';
 import { ruleText, type CatalogRule } from '../document/rules-document.js';
 import type { EngineSets } from '../engine/engine-sets.js';
-import { everyKindOfName, namesAt, placeBelow, type Unnamed } from '../engine/rule-trie.js';
-import { addNew, hasMember, type Bitset } from '../engine/sparse-bitset.js';
+import { nameKindChooser, namesAt, nameLevelOf, type NameChooser } from '../engine/rule-trie.js';
+import { addNewMembers, hasMember, type Bitset } from '../engine/sparse-bitset.js';
 import type { SnapshotSettings } from '../model/snapshot.js';
 
 export type InvariantSettings = Pick<SnapshotSettings, 'serviceAccounts' | 'writableCatalogs' | 'metadataCatalog'>;
 
 /**
- * The three invariants: service accounts have rules in catalogs, schemas and tables; in a writable catalog the first rule that matches
- * one includes OWNERSHIP and GRANT_SELECT, for every schema and table; nothing gives access to the service's own metadata catalog.
- * @param engine numbers the service accounts among its users
+ * Checks three invariants. Service accounts have rules in the sections `catalogs`, `schemas` and `tables`. In writable catalogs their first
+ * matching rule has OWNERSHIP and GRANT_SELECT, for every schema and table. No rule gives access to the metadata catalog.
+ * @param engine the rules, for users that include the service accounts
  */
 export function checkInvariants(engine: EngineSets, settings: InvariantSettings): Finding[] {
   const { serviceAccounts, writableCatalogs, metadataCatalog } = settings;
-  const unnamed = everyKindOfName(engine.patterns);
-  const accounts = serviceAccounts.map((name) => new AccountRules(engine, name, unnamed));
+  const chooseNames = nameKindChooser(engine.patterns);
+  const accounts = serviceAccounts.map((name) => new AccountRules(engine, name, chooseNames));
   return [
     ...accounts.flatMap((account) => [
-      ...account.missingSections(),
-      ...writableCatalogs.flatMap((catalog) => account.notWritable(catalog)),
+      ...account.missingSectionFindings(),
+      ...writableCatalogs.flatMap((catalog) => account.writabilityFindings(catalog)),
     ]),
-    ...(metadataCatalog === null ? [] : openMetadata(engine, accounts, metadataCatalog)),
+    ...(metadataCatalog === null ? [] : metadataFindings(engine, accounts, metadataCatalog)),
   ];
 }
 
 type Section = 'catalogs' | 'schemas' | 'tables';
 
-/** The rules for one service account. */
 class AccountRules {
-  private readonly positions: readonly number[];
+  private readonly userPositions: readonly number[];
 
   constructor(
     private readonly engine: EngineSets,
     private readonly account: string,
-    private readonly unnamed: Unnamed,
+    private readonly chooseNames: NameChooser,
   ) {
-    this.positions = engine.people.named(account);
+    this.userPositions = engine.universe.positionsOf(account);
   }
 
   matches({ user }: { user?: string }): boolean {
-    this.engine.spend(STEPS_PER_LOOKUP);
-    const users = this.engine.people.matching(user);
-    return this.positions.some((position) => hasMember(users, position));
+    this.engine.spend(COST_PER_LOOKUP);
+    const users = this.engine.universe.usersMatching(user);
+    return this.userPositions.some((position) => hasMember(users, position));
   }
 
-  missingSections(): Finding[] {
+  missingSectionFindings(): Finding[] {
     return (['catalogs', 'schemas', 'tables'] as const)
       .filter((section) => !this.engine.rules[section].some((rule) => this.matches(rule)))
       .map((section) =>
-        error(
+        errorFinding(
           'invariant-section-missing',
           `${section} has no rule for ${this.account}, which denies it everything there; all three sections need one`,
         ),
       );
   }
 
-  /** Evaluates all schemas and tables that rules spell out, and one of each kind of other names. */
-  notWritable(catalog: string): Finding[] {
+  /** Findings about rules by which the account could not create schemas, tables or views in a writable catalog. */
+  writabilityFindings(catalog: string): Finding[] {
     const { rules, catalogs, schemas, tables } = this.engine;
-    const where = `${this.account} in the writable catalog ${catalog}`;
-    const cure = 'so CREATE TABLE and CREATE VIEW would be refused';
+    const place = `${this.account} in the writable catalog ${catalog}`;
+    const consequence = 'so CREATE TABLE and CREATE VIEW would be refused';
     const findings = new Map<object | string, Finding>();
-    /** One finding for each rule, and for each section without a rule. */
-    const blame = (section: Section, rule: object | undefined, message: string): void => {
+    /** Keeps one finding for each deciding rule or, where no rule decides, for each section. */
+    const addFinding = (section: Section, rule: object | undefined, message: string): void => {
       const code = 'invariant-writable-catalog';
-      if (rule === undefined) findings.set(section, error(code, `no rule of ${section} decides for ${where}, ${cure}`));
-      else findings.set(rule, about(code, section, rules[section], rule, message));
+      if (rule === undefined)
+        findings.set(section, errorFinding(code, `no rule of ${section} decides for ${place}, ${consequence}`));
+      else findings.set(rule, ruleFinding(code, section, rules[section], rule, message));
     };
 
-    const mode = this.first(rules.catalogs, catalogs.at([catalog]));
-    if (mode?.allow !== 'all') blame('catalogs', mode, `does not give ${where} the mode all, ${cure}`);
-    for (const schema of namesAt(placeBelow(this.engine.schemaBranches(catalog)), this.unnamed)) {
-      const owner = this.first(rules.schemas, schemas.at([catalog, schema]));
-      if (owner?.owner !== true)
-        blame('schemas', owner, `does not make ${where} an owner, so CREATE SCHEMA would be refused`);
-      for (const table of namesAt(placeBelow([tables.branch([catalog, schema])]), this.unnamed)) {
-        const rule = this.first(rules.tables, tables.at([catalog, schema, table]));
-        const missing = (['OWNERSHIP', 'GRANT_SELECT'] as const).filter(
-          (each) => rule?.privileges.includes(each) !== true,
+    const catalogRule = this.firstMatch(rules.catalogs, catalogs.rulesMatching([catalog]));
+    if (catalogRule?.allow !== 'all')
+      addFinding('catalogs', catalogRule, `does not give ${place} the mode all, ${consequence}`);
+    for (const schema of namesAt(nameLevelOf(this.engine.schemaBranches(catalog)), this.chooseNames)) {
+      const schemaRule = this.firstMatch(rules.schemas, schemas.rulesMatching([catalog, schema]));
+      if (schemaRule?.owner !== true)
+        addFinding('schemas', schemaRule, `does not make ${place} an owner, so CREATE SCHEMA would be refused`);
+      for (const table of namesAt(nameLevelOf([tables.branch([catalog, schema])]), this.chooseNames)) {
+        const rule = this.firstMatch(rules.tables, tables.rulesMatching([catalog, schema, table]));
+        const lacked = (['OWNERSHIP', 'GRANT_SELECT'] as const).filter(
+          (privilege) => rule?.privileges.includes(privilege) !== true,
         );
-        if (missing.length > 0)
-          blame('tables', rule, `decides first for ${where} and lacks ${missing.join(' and ')}, ${cure}`);
+        if (lacked.length > 0)
+          addFinding('tables', rule, `decides first for ${place} and lacks ${lacked.join(' and ')}, ${consequence}`);
       }
     }
     return [...findings.values()];
   }
 
-  private first<Rule extends { user?: string }>(rules: readonly Rule[], indexes: readonly number[]): Rule | undefined {
-    const index = indexes.find((index) => this.matches(rules[index] ?? {}));
+  private firstMatch<Rule extends { user?: string }>(
+    rules: readonly Rule[],
+    ruleIndexes: readonly number[],
+  ): Rule | undefined {
+    const index = ruleIndexes.find((index) => this.matches(rules[index] ?? {}));
     return index === undefined ? undefined : rules[index];
   }
 }
 
 /**
- * No rule that gives a service account anything may match the metadata catalog, even if another rule decides there. No other principal
- * may enter it.
+ * Findings about rules that give access to the metadata catalog. Rules that match a service account are reported even if an earlier rule
+ * decides.
  */
-function openMetadata(engine: EngineSets, accounts: readonly AccountRules[], metadata: string): Finding[] {
+function metadataFindings(engine: EngineSets, accounts: readonly AccountRules[], metadataCatalog: string): Finding[] {
   const { rules, patterns } = engine;
   const code = 'invariant-metadata-catalog';
-  const says = `opens the metadata catalog ${metadata}, in which nobody may be given anything`;
-  const theirs = (rule: { user?: string; catalog?: string }): boolean =>
-    patterns.matches(rule.catalog, metadata) && accounts.some((account) => account.matches(rule));
-  const places = <Rule extends object>(
+  const message = `opens the metadata catalog ${metadataCatalog}, in which nobody may be given anything`;
+  const matchesAccount = (rule: { user?: string; catalog?: string }): boolean =>
+    patterns.matches(rule.catalog, metadataCatalog) && accounts.some((account) => account.matches(rule));
+  const sectionFindings = <Rule extends object>(
     section: string,
-    list: readonly Rule[],
-    gives: (rule: Rule) => boolean,
-  ): Finding[] => list.filter(gives).map((rule) => about(code, section, list, rule, says));
-  const admits = admitting(engine, metadata);
+    ruleList: readonly Rule[],
+    givesAccess: (rule: Rule) => boolean,
+  ): Finding[] => ruleList.filter(givesAccess).map((rule) => ruleFinding(code, section, ruleList, rule, message));
+  const rulesWithAccess = rulesOpening(engine, metadataCatalog);
   return [
-    ...places('catalogs', rules.catalogs, (rule) => admits.has(rule) || (rule.allow !== 'none' && theirs(rule))),
-    ...places('schemas', rules.schemas, (rule) => rule.owner && theirs(rule)),
-    ...places('tables', rules.tables, (rule) => rule.privileges.length > 0 && theirs(rule)),
-    ...places('functions', rules.functions, (rule) => rule.privileges.length > 0 && theirs(rule)),
-    ...places('procedures', rules.procedures, (rule) => rule.privileges.length > 0 && theirs(rule)),
-    ...places('catalog_session_properties', rules.catalog_session_properties, (rule) => rule.allow && theirs(rule)),
+    ...sectionFindings(
+      'catalogs',
+      rules.catalogs,
+      (rule) => rulesWithAccess.has(rule) || (rule.allow !== 'none' && matchesAccount(rule)),
+    ),
+    ...sectionFindings('schemas', rules.schemas, (rule) => rule.owner && matchesAccount(rule)),
+    ...sectionFindings('tables', rules.tables, (rule) => rule.privileges.length > 0 && matchesAccount(rule)),
+    ...sectionFindings('functions', rules.functions, (rule) => rule.privileges.length > 0 && matchesAccount(rule)),
+    ...sectionFindings('procedures', rules.procedures, (rule) => rule.privileges.length > 0 && matchesAccount(rule)),
+    ...sectionFindings(
+      'catalog_session_properties',
+      rules.catalog_session_properties,
+      (rule) => rule.allow && matchesAccount(rule),
+    ),
   ];
 }
 
-/** The rules that let some user into a catalog for whom no earlier rule decides. */
-function admitting(engine: EngineSets, catalog: string): Set<CatalogRule> {
-  const decided: Bitset = new Uint32Array(engine.width);
-  const admits = new Set<CatalogRule>();
-  for (const index of engine.catalogs.at([catalog])) {
+/** The catalog rules that decide for at least one user, and give this user access. */
+function rulesOpening(engine: EngineSets, catalog: string): Set<CatalogRule> {
+  const decidedUsers: Bitset = new Uint32Array(engine.wordCount);
+  const rulesWithAccess = new Set<CatalogRule>();
+  for (const index of engine.catalogs.rulesMatching([catalog])) {
     const rule = engine.rules.catalogs[index];
     if (rule === undefined) continue;
-    const users = engine.people.matching(rule.user);
-    engine.spend(users.at.length + STEPS_PER_LOOKUP);
-    if (addNew(users, decided) && rule.allow !== 'none') admits.add(rule);
+    const users = engine.universe.usersMatching(rule.user);
+    engine.spend(users.wordIndexes.length + COST_PER_LOOKUP);
+    if (addNewMembers(users, decidedUsers) && rule.allow !== 'none') rulesWithAccess.add(rule);
   }
-  return admits;
+  return rulesWithAccess;
 }
 
-const STEPS_PER_LOOKUP = 20;
+const COST_PER_LOOKUP = 20;
 
-function about(code: string, section: string, list: readonly object[], rule: object, message: string): Finding {
-  const at = `${section}[${list.indexOf(rule)}]`;
-  return { ...error(code, `${at} ${message}`), rule: at, witness: ruleText(rule) };
+function ruleFinding(code: string, section: string, list: readonly object[], rule: object, message: string): Finding {
+  const rulePath = `${section}[${list.indexOf(rule)}]`;
+  return { ...errorFinding(code, `${rulePath} ${message}`), rule: rulePath, witness: ruleText(rule) };
 }
 
-function error(code: string, message: string): Finding {
+function errorFinding(code: string, message: string): Finding {
   return { code, severity: 'error', message };
 }

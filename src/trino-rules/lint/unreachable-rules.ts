@@ -4,137 +4,135 @@ import { patternOf, RULE_PATTERNS, type RulesDocument, ruleText } from '../docum
 import { displayName } from '../engine/access-fact.js';
 import type { UserUniverse } from '../engine/user-universe.js';
 import { type Branch, RuleTrie } from '../engine/rule-trie.js';
-import { addNew, addSparse, type Bitset, sparseBitset, type SparseBitset } from '../engine/sparse-bitset.js';
+import { addNewMembers, addSparseSet, type Bitset, sparseBitset, type SparseBitset } from '../engine/sparse-bitset.js';
 
-/** Rules that never decide, because earlier rules match everything that they match. For documents with complete patterns only. */
-export function unreachableRules(rules: RulesDocument, people: UserUniverse, patterns: PatternCache): Finding[] {
-  const width = (people.count + 31) >>> 5;
-  const users = new PatternCache(patterns.budget); // separate: a user may be spelled like the fresh name of an object
+/** Findings about rules that never decide, because earlier rules match everything that they match. All patterns must be lists of names. */
+export function unreachableRules(rules: RulesDocument, universe: UserUniverse, patterns: PatternCache): Finding[] {
+  const wordsPerSet = (universe.count + 31) >>> 5;
+  const userPatterns = new PatternCache(patterns.budget); // separate: a user may have the name that is invented for objects
   return RULE_PATTERNS.flatMap(([section, ...keys]) => {
-    const fields = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
-    const reaches = fields.map(([user, ...objects]) => ({
-      people: people.matching(user),
-      path: (objects.length === 0 ? [undefined] : objects).map((pattern) => patterns.language(pattern)),
+    const patternLists = rules[section].map((rule) => keys.map((key) => patternOf(rule, key)));
+    const usersAndObjectsOfRules = patternLists.map(([user, ...objects]) => ({
+      users: universe.usersMatching(user),
+      objectPatterns: (objects.length === 0 ? [undefined] : objects).map((pattern) => patterns.language(pattern)),
     }));
-    const lives = reachableRules(reaches, width, patterns);
-    return fields.flatMap((_, index): Finding[] => {
-      if (lives[index] === true) return [];
-      const at = `${section}[${index}]`;
-      const message = `${at} never decides: earlier rules match whatever it matches, ${example(section, fields, index)}`;
-      return [
-        { code: 'dead-rule', severity: 'error', message, rule: at, witness: ruleText(rules[section][index] ?? {}) },
-      ];
+    const reachableFlags = ruleReachability(usersAndObjectsOfRules, wordsPerSet, patterns);
+    return patternLists.flatMap((_, index): Finding[] => {
+      if (reachableFlags[index] === true) return [];
+      const rulePath = `${section}[${index}]`;
+      const message = `${rulePath} never decides: earlier rules match whatever it matches, ${exampleText(section, patternLists, index)}`;
+      const witness = ruleText(rules[section][index] ?? {});
+      return [{ code: 'dead-rule', severity: 'error', message, rule: rulePath, witness }];
     });
   });
 
-  /** `for example tables[3] for ana and sales.eu.orders` */
-  function example(section: string, fields: readonly (readonly (string | undefined)[])[], index: number): string {
-    const cacheOf = (field: number): PatternCache => (field === 0 ? users : patterns);
-    const names = (fields[index] ?? []).map((pattern, field) => cacheOf(field).someName(pattern));
-    patterns.budget.spend(fields.length * names.length * STEPS_PER_NAME);
-    const decider = fields.findIndex((each) => each.every((pattern, i) => cacheOf(i).matches(pattern, names[i] ?? '')));
+  /** An example of an earlier rule that decides: `for example tables[3] for ana and sales.eu.orders`. */
+  function exampleText(section: string, rules: readonly (readonly (string | undefined)[])[], index: number): string {
+    const cacheOf = (fieldIndex: number): PatternCache => (fieldIndex === 0 ? userPatterns : patterns);
+    const names = (rules[index] ?? []).map((pattern, fieldIndex) => cacheOf(fieldIndex).anyMatchingName(pattern));
+    patterns.budget.spend(rules.length * names.length * COST_PER_NAME);
+    const matchesNames = (pattern: string | undefined, i: number) => cacheOf(i).matches(pattern, names[i] ?? '');
+    const decidingIndex = rules.findIndex((patternTexts) => patternTexts.every(matchesNames));
     const [user = '', ...objects] = names.map((name) => displayName(name, 'anybody'));
-    return `for example ${section}[${decider}] for ${[user, objects.join('.')].filter((text) => text !== '').join(' and ')}`;
+    return `for example ${section}[${decidingIndex}] for ${[user, objects.join('.')].filter((text) => text !== '').join(' and ')}`;
   }
 }
 
-const STEPS_PER_NAME = 20;
+const COST_PER_NAME = 20;
 
-/** The users and the patterns of objects of a rule, with at least one level. */
-export interface Reach {
-  people: SparseBitset;
-  path: readonly PatternLanguage[];
+export interface RuleReach {
+  users: SparseBitset;
+  objectPatterns: readonly PatternLanguage[];
 }
 
 /**
- * Which rules of a section decide for some user and path of names, because no earlier rule matches them. Evaluated for all users on
- * every combination of spelled names and a fresh name at each level; complete where no pattern is open.
- * @param width number of words of a set of all users
- * @param trie the rules by path; rules that it lacks never decide
+ * For each rule of a section, whether it decides for at least one user and object. Exact if every pattern is a list of names; otherwise it
+ * may miss rules that decide.
+ * @param wordsPerSet the length, in 32-bit words, of a bit set of all users
+ * @param trie the rules by path; a rule that is not in the trie counts as never deciding
  */
-export function reachableRules(
-  reaches: readonly Reach[],
-  width: number,
+export function ruleReachability(
+  ruleReaches: readonly RuleReach[],
+  wordsPerSet: number,
   patterns: PatternCache,
-  trie = trieOf(reaches, patterns),
+  trie = trieOf(ruleReaches, patterns),
 ): boolean[] {
-  const levels = reaches[0]?.path.length ?? 0;
-  const search = new DecidingRules(reaches, width, patterns);
-  if (levels > 0) walk([]);
-  return search.decides;
+  const levelCount = ruleReaches[0]?.objectPatterns.length ?? 0;
+  const decidingRules = new DecidingRules(ruleReaches, wordsPerSet, patterns);
+  if (levelCount > 0) visitPath([]);
+  return decidingRules.decidingFlags;
 
-  function walk(path: readonly string[]): void {
+  function visitPath(path: readonly string[]): void {
     const branch = trie.branch(path);
-    if (path.length === levels - 1) search.evaluateNames(branch);
-    else for (const name of branch.names().add(search.fresh)) walk([...path, name]);
+    if (path.length === levelCount - 1) decidingRules.evaluateBranch(branch);
+    else for (const name of branch.names().add(decidingRules.freshName)) visitPath([...path, name]);
   }
 }
 
 class DecidingRules {
-  /** Whether each rule decides, by index. */
-  readonly decides: boolean[];
-  readonly fresh: string;
+  /** For each rule, by index: whether the rule decides for at least one user and path of names. */
+  readonly decidingFlags: boolean[];
+  readonly freshName: string;
   private readonly budget: PatternCache['budget'];
 
   constructor(
-    private readonly reaches: readonly Reach[],
-    private readonly width: number,
+    private readonly ruleReaches: readonly RuleReach[],
+    private readonly wordsPerSet: number,
     patterns: PatternCache,
   ) {
-    this.decides = reaches.map(() => false);
-    this.fresh = patterns.fresh();
+    this.decidingFlags = ruleReaches.map(() => false);
+    this.freshName = patterns.freshName();
     this.budget = patterns.budget;
   }
 
-  /** Evaluates rules about any name once, and for each name only the rules that spell it out. */
-  evaluateNames(branch: Branch): void {
-    const decided: Bitset = new Uint32Array(this.width);
-    for (const index of branch.everywhere) this.decide(index, null, decided);
-    const decidedBefore = this.usersBefore(branch.everywhere);
-    const here: Bitset = new Uint32Array(this.width);
-    for (const name of branch.names().add(this.fresh)) {
-      const own = branch.only(name);
-      if (own.every((index) => this.decides[index])) continue;
-      this.budget.spend(this.width);
-      here.fill(0);
-      for (const index of own) this.decide(index, decidedBefore(index), here);
+  evaluateBranch(branch: Branch): void {
+    const decidedUsers: Bitset = new Uint32Array(this.wordsPerSet);
+    for (const index of branch.rulesForAnyName) this.evaluateRule(index, null, decidedUsers);
+    const usersDecidedBefore = this.usersBeforeRule(branch.rulesForAnyName);
+    const usersDecidedForName: Bitset = new Uint32Array(this.wordsPerSet);
+    for (const name of branch.names().add(this.freshName)) {
+      const ruleIndexes = branch.rulesOnlyFor(name);
+      if (ruleIndexes.every((index) => this.decidingFlags[index])) continue;
+      this.budget.spend(this.wordsPerSet);
+      usersDecidedForName.fill(0);
+      for (const index of ruleIndexes) this.evaluateRule(index, usersDecidedBefore(index), usersDecidedForName);
     }
   }
 
-  private decide(index: number, before: Bitset | null, decided: Bitset): void {
-    if (addNew(this.people(index), decided, before)) this.decides[index] = true;
+  private evaluateRule(index: number, excludedUsers: Bitset | null, decidedUsers: Bitset): void {
+    if (addNewMembers(this.usersOf(index), decidedUsers, excludedUsers)) this.decidingFlags[index] = true;
   }
 
-  /** The users of all rules before a given one. Sums are kept, because most calls come in the order of the rules. */
-  private usersBefore(rules: readonly number[]): (index: number) => Bitset {
-    const decided: Bitset = new Uint32Array(this.width);
-    let last = -1;
-    let next = 0;
+  /** Returns a function that computes the users of all rules up to an index. Fast for ascending indexes, because a call continues where the last call ended. */
+  private usersBeforeRule(rules: readonly number[]): (index: number) => Bitset {
+    const decidedUsers: Bitset = new Uint32Array(this.wordsPerSet);
+    let lastRule = -1;
+    let nextIndex = 0;
     return (index) => {
-      if (last > index) {
-        this.budget.spend(this.width);
-        decided.fill(0);
-        [last, next] = [-1, 0];
+      if (lastRule > index) {
+        this.budget.spend(this.wordsPerSet);
+        decidedUsers.fill(0);
+        [lastRule, nextIndex] = [-1, 0];
       }
-      for (let rule = rules[next]; rule !== undefined && rule <= index; rule = rules[++next]) {
-        addSparse(decided, this.people(rule));
-        last = rule;
+      for (let rule = rules[nextIndex]; rule !== undefined && rule <= index; rule = rules[++nextIndex]) {
+        addSparseSet(decidedUsers, this.usersOf(rule));
+        lastRule = rule;
       }
-      return decided;
+      return decidedUsers;
     };
   }
 
-  private people(index: number): SparseBitset {
-    const { people = NOBODY } = this.reaches[index] ?? {};
-    this.budget.spend(people.at.length);
-    return people;
+  private usersOf(index: number): SparseBitset {
+    const { users: users = NO_USERS } = this.ruleReaches[index] ?? {};
+    this.budget.spend(users.wordIndexes.length);
+    return users;
   }
 }
 
-function trieOf(reaches: readonly Reach[], { budget }: PatternCache): RuleTrie {
+function trieOf(ruleReaches: readonly RuleReach[], { budget }: PatternCache): RuleTrie {
   const trie = new RuleTrie(budget);
-  reaches.forEach(({ path }, index) => trie.add(index, path));
+  ruleReaches.forEach(({ objectPatterns: path }, index) => trie.add(index, path));
   return trie;
 }
 
-const NOBODY = sparseBitset([]);
+const NO_USERS = sparseBitset([]);

@@ -1,31 +1,31 @@
 import {
   accessToColumn,
   intentAt,
-  restrictionsAround,
-  runsTableProcedures,
+  restrictionsInCatalog,
+  allowsTableProcedures,
   type Intent,
   type Origin,
 } from './intent.js';
 import type { Principal } from './principal.js';
 import { Principals } from './principals.js';
-import { PRIVILEGE_TERMS, PRIVILEGES, withTaken, withContained, type Privilege } from './privilege.js';
-import { columnOf, isAboutData, isAtNode, type NodeQuestion, type Question } from './question.js';
-import { grantedIntent, grantedOnEngine, isKilling, type RightIntent, rightIntent } from './rights.js';
+import { PRIVILEGE_TERMS, PRIVILEGES, privilegesTakenBy, privilegesGivenBy, type Privilege } from './privilege.js';
+import { columnOf, isAboutData, isNodeQuestion, type NodeQuestion, type Question } from './question.js';
+import { grantableRightIntent, grantableRightOf, callsKillQuery, type RightIntent, rightIntent } from './rights.js';
 import { closesCompanion } from './restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy } from './snapshot.js';
 
 export interface Decision {
   allowed: boolean;
-  /** The live grants that give the asked right, also where a deny takes it. */
+  /** The live grants that give the right in question, even if a deny takes it away. */
   grants: Origin<SnapshotGrant>[];
-  /** The policies that take the asked right: see `taking`. */
+  /** The policies that take the right away: see `takingPolicies`. */
   denies: Origin<SnapshotPolicy>[];
   intent: Intent;
 }
 
 /**
- * Whether `principal` is to be allowed what is asked. This function is the specification that the rules are proved
- * against. A group is judged like a member that is in no other group.
+ * Whether `principal` has the right in question. This function is the specification that the rules are proved against. A group is judged
+ * like a user who is a member of this group alone.
  */
 export function decide(
   snapshot: Snapshot,
@@ -33,96 +33,96 @@ export function decide(
   question: Question,
   principals = new Principals(snapshot),
 ): Decision {
-  const granted = grantedOnEngine(question, principals);
-  if (granted !== null) return decisionOf(grantedIntent(snapshot, principal, granted, principals));
-  if (!isAtNode(question)) return decisionOf(rightIntent(snapshot, principal, question, principals));
+  const grantableRight = grantableRightOf(question, principals);
+  if (grantableRight !== null) return decisionOf(grantableRightIntent(snapshot, principal, grantableRight, principals));
+  if (!isNodeQuestion(question)) return decisionOf(rightIntent(snapshot, principal, question, principals));
   const intent = intentAt(snapshot, principal, question.resource, principals);
-  const held = accessToColumn(intent, columnOf(question)).privileges;
-  const isOpen =
-    question.about !== 'table-procedures' || runsTableProcedures(intent, question.resource, snapshot.settings);
+  const heldPrivileges = accessToColumn(intent, columnOf(question)).privileges;
+  const passesProcedureCheck =
+    question.about !== 'table-procedures' || allowsTableProcedures(intent, question.resource, snapshot.settings);
   return {
-    allowed: isOpen && privilegesFor(question).some((privilege) => held.includes(privilege)),
+    allowed: passesProcedureCheck && privilegesGiving(question).some((privilege) => heldPrivileges.includes(privilege)),
     grants: intent.grants.filter(
       ({ source }) =>
-        gives(source.privileges, question) || (isKilling(question) && source.privileges.includes('KILL_QUERIES')),
+        grantGivesRight(source.privileges, question) ||
+        (callsKillQuery(question) && source.privileges.includes('KILL_QUERIES')),
     ),
-    denies: taking(snapshot, principal, question, intent, principals),
+    denies: takingPolicies(snapshot, principal, question, intent, principals),
     intent,
   };
 }
 
-/** Policies that take the asked right. Routines yield to any restriction of data in their catalog, companions to those of their base. */
-function taking(
+/** The policies that take away the right in question. A policy on a table can also deny the table's companions (`table$suffix`). */
+function takingPolicies(
   snapshot: Snapshot,
   principal: Principal,
   question: NodeQuestion,
-  { policies, elsewhere }: Intent,
+  { policies, policiesElsewhere }: Intent,
   principals: Principals,
 ): Origin<SnapshotPolicy>[] {
   const { resource } = question;
-  const closing = elsewhere.flatMap((source): Origin<SnapshotPolicy>[] => {
-    const through = closesCompanion(resource, source) && principals.throughPolicy(source, principal);
-    return through ? [{ source, through, inheritedFrom: source.resource }] : [];
+  const companionPolicies = policiesElsewhere.flatMap((source): Origin<SnapshotPolicy>[] => {
+    const appliesThrough = closesCompanion(resource, source) && principals.policyAppliesThrough(source, principal);
+    return appliesThrough ? [{ source, through: appliesThrough, inheritedFrom: source.resource }] : [];
   });
-  const isTaking = ({ source }: Origin<SnapshotPolicy>): boolean =>
-    (source.kind === 'deny' && takes(source.privileges, question)) || closesCompanion(resource, source);
-  const denies = [...policies.filter(isTaking), ...closing];
+  const takesRight = ({ source }: Origin<SnapshotPolicy>): boolean =>
+    (source.kind === 'deny' && denyTakesRight(source.privileges, question)) || closesCompanion(resource, source);
+  const denies = [...policies.filter(takesRight), ...companionPolicies];
   if (isAboutData(question)) return denies;
-  const around = restrictionsAround(snapshot, principal, question.resource, principals);
-  return [...denies, ...around.filter(({ source }) => denies.every((deny) => deny.source !== source))];
+  const catalogRestrictions = restrictionsInCatalog(snapshot, principal, question.resource, principals);
+  return [...denies, ...catalogRestrictions.filter(({ source }) => denies.every((deny) => deny.source !== source))];
 }
 
 function decisionOf(intent: RightIntent): Decision {
   return { allowed: intent.isHeld, grants: intent.grants, denies: intent.policies, intent };
 }
 
-/** The privileges that each alone give the asked right. */
-export function privilegesFor(question: NodeQuestion): Privilege[] {
+/** All privileges that give the right in question. Each of them is enough. */
+export function privilegesGiving(question: NodeQuestion): Privilege[] {
   return PRIVILEGES.filter((privilege) => {
-    const { onTables, ownsSchemas, runs } = PRIVILEGE_TERMS[privilege];
+    const { tablePrivilege, ownsSchemas, routineRight } = PRIVILEGE_TERMS[privilege];
     switch (question.about) {
       case 'privilege':
-        return onTables === question.privilege;
+        return tablePrivilege === question.privilege;
       case 'table-procedures':
-        return onTables === 'SELECT';
+        return tablePrivilege === 'SELECT';
       case 'schema-ownership':
         return ownsSchemas;
       case 'routine':
-        // No privilege gives the ownership of a function.
-        return runs?.kind === question.kind && runs.privilege === question.privilege;
+        // No privilege gives OWNERSHIP of a function, so for that question the result is false for all privileges.
+        return routineRight?.kind === question.kind && routineRight.privilege === question.privilege;
     }
   });
 }
 
-/** Whether a grant of these privileges gives the asked right, before any deny. */
-export function gives(privileges: readonly Privilege[], question: NodeQuestion): boolean {
-  const given = withContained(privileges);
-  return privilegesFor(question).some((privilege) => given.has(privilege));
+/** Whether a grant of these privileges gives the right in question, apart from denies. */
+export function grantGivesRight(privileges: readonly Privilege[], question: NodeQuestion): boolean {
+  const givenPrivileges = privilegesGivenBy(privileges);
+  return privilegesGiving(question).some((privilege) => givenPrivileges.has(privilege));
 }
 
-/** Whether a deny of these privileges takes the asked right. */
-export function takes(privileges: readonly Privilege[], question: NodeQuestion): boolean {
-  const denied = withTaken(privileges);
-  const asked = privilegesFor(question);
-  return asked.length > 0 && asked.every((privilege) => denied.has(privilege));
+/** Whether a deny of these privileges takes the right in question away. */
+export function denyTakesRight(privileges: readonly Privilege[], question: NodeQuestion): boolean {
+  const deniedPrivileges = privilegesTakenBy(privileges);
+  const askedPrivileges = privilegesGiving(question);
+  return askedPrivileges.length > 0 && askedPrivileges.every((privilege) => deniedPrivileges.has(privilege));
 }
 
-/** Whether every restriction of data takes the asked right. */
+/** Whether every restriction of data, such as a filter, takes away the right asked about. */
 export function yieldsToRestrictions(question: NodeQuestion): boolean {
-  return privilegesFor(question).every((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
+  return privilegesGiving(question).every((privilege) => PRIVILEGE_TERMS[privilege].yieldsToRestrictions);
 }
 
-/** Whether a row filter takes the asked right, and whether a mask does. */
-export function yieldsToRowsOrValues(question: NodeQuestion): { filters: boolean; masks: boolean } {
+export function yieldsToFiltersOrMasks(question: NodeQuestion): { filters: boolean; masks: boolean } {
   if (question.about === 'table-procedures') return { filters: true, masks: true };
-  const terms = privilegesFor(question).map((privilege) => PRIVILEGE_TERMS[privilege]);
+  const terms = privilegesGiving(question).map((privilege) => PRIVILEGE_TERMS[privilege]);
   return {
     filters: terms.some(({ yieldsToFilters }) => yieldsToFilters),
     masks: terms.some(({ yieldsToMasks }) => yieldsToMasks),
   };
 }
 
-/** Whether the engine checks columns for the asked right. */
+/** Whether the engine checks the right in question for each column. */
 export function readsColumns(question: NodeQuestion): boolean {
-  return privilegesFor(question).some((privilege) => PRIVILEGE_TERMS[privilege].readsColumns);
+  return privilegesGiving(question).some((privilege) => PRIVILEGE_TERMS[privilege].readsColumns);
 }

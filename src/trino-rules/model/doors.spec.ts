@@ -3,13 +3,13 @@ import type { TablePrivilege } from '../document/rules-document.js';
 import { decide } from './decision.js';
 import { intentAt } from './intent.js';
 import { nodeOf } from './node.js';
-import { basesOf } from './restrictions.js';
+import { baseNames } from './restrictions.js';
 import type { Snapshot, SnapshotSettings } from './snapshot.js';
 
 const ANA = { type: 'user', id: 1 } as const;
 type Builder = ReturnType<typeof aSnapshot>;
 
-/** Ana, who has these privileges on the schema `sales.eu`, and what else is said. */
+/** A snapshot in which ana has these privileges on the schema `sales.eu`, and `more` entries. */
 function ana(privileges: string, more: (builder: Builder) => Builder = (builder) => builder): Snapshot {
   return more(aSnapshot().user('ana').may(privileges, 'sales.eu')).snapshot();
 }
@@ -78,7 +78,7 @@ describe('companions of a table', () => {
     ['a$', ['a']],
     ['a', []],
   ])('of %s have the bases %j', (name, bases) => {
-    expect(basesOf(name)).toEqual(bases);
+    expect(baseNames(name)).toEqual(bases);
   });
 
   it('with several signs obey each prefix', () => {
@@ -117,7 +117,7 @@ describe('columns of the storage', () => {
       ana('SELECT', (builder) => restrict(builder).with(settings)),
       ANA,
       nodeOf({ catalog: 'sales', schema: 'eu', table: 't' }),
-    ).hidden;
+    ).hiddenColumns;
 
   it('are hidden beside masked and hidden columns, and the raw ones in the catalogs of the setting', () => {
     const masked = (builder: Builder) => builder.seesMasked('sales.eu.t', 'a', 'NULL');

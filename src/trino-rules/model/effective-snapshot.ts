@@ -1,4 +1,4 @@
-import { compareNames, namedBy } from './node.js';
+import { compareNames, principalIn } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
 import { orderedPrivileges } from './privilege.js';
@@ -6,40 +6,39 @@ import { closedProblem } from './resource.js';
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
 
 /**
- * The snapshot without rows that have no effect: ended grants, rows on closed nodes, rows without an existing principal or with a
- * service account. Rows are ordered by id and privileges in the engine's order, so that equal snapshots are written
- * equally. It can always be parsed back (`snapshot-file.ts`), even after the settings have changed.
+ * The snapshot without rows that have no effect, such as ended grants. Sorted, so that equal snapshots have equal texts. `readSnapshot` accepts
+ * the written result, even after the settings have changed.
  */
-export function effective(snapshot: Snapshot): Snapshot {
+export function effectiveSnapshot(snapshot: Snapshot): Snapshot {
   const { settings, at } = snapshot;
   const principals = new Principals(snapshot);
-  const exists = (named: PolicyPrincipal): boolean => principals.exists(named);
+  const principalExists = (principal: PolicyPrincipal): boolean => principals.exists(principal);
   const hasEffect = ({ principal, resource }: SnapshotGrant | SnapshotPolicy): boolean =>
     closedProblem(resource, settings.metadataCatalog) === null &&
-    [principal, namedBy(resource) ?? []].flat().every(exists);
+    [principal, principalIn(resource) ?? []].flat().every(principalExists);
   return {
-    users: byId(snapshot.users),
-    groups: byId(snapshot.groups).map(({ id, name, members, engines }) => ({
+    users: sortedById(snapshot.users),
+    groups: sortedById(snapshot.groups).map(({ id, name, members, engines }) => ({
       id,
       name,
       members: members.filter((member) => principals.user(member) !== undefined).sort((a, b) => a - b),
-      engines: engines.filter((engine) => exists({ type: 'engine', name: engine })).sort(compareNames),
+      engines: engines.filter((engine) => principalExists({ type: 'engine', name: engine })).sort(compareNames),
     })),
-    grants: byId(snapshot.grants)
+    grants: sortedById(snapshot.grants)
       .filter((grant) => isLive(grant, at) && hasEffect(grant))
       .map((grant) => ({ ...grant, privileges: orderedPrivileges(grant.privileges) })),
-    policies: byId(snapshot.policies)
+    policies: sortedById(snapshot.policies)
       .filter(hasEffect)
       .map((policy) => ({
         ...policy,
         ...(policy.kind === 'deny' && { privileges: orderedPrivileges(policy.privileges) }),
-        except: policy.except.filter(exists),
+        except: policy.except.filter(principalExists),
       })),
     settings,
     at,
   };
 }
 
-function byId<T extends { id: number }>(rows: readonly T[]): T[] {
+function sortedById<T extends { id: number }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => a.id - b.id);
 }

@@ -42,10 +42,14 @@ describe('rights over the engine', () => {
     ]);
     expect(document.system_information).toEqual([{ user: 'cy', allow: ['read'] }]);
     const evaluator = new Evaluator(document);
-    const kills = PRIVILEGE_TERMS.CALL_PROCEDURE.asks({ catalog: 'system', schema: 'runtime', routine: 'kill_query' });
+    const kills = PRIVILEGE_TERMS.CALL_PROCEDURE.questionAt({
+      catalog: 'system',
+      schema: 'runtime',
+      routine: 'kill_query',
+    });
     const may = ['ana', 'bo', 'cy', 'warden'].map((name) => [
       evaluator.allows(name, kills),
-      evaluator.mayWithQueries(name, 'execute'),
+      evaluator.hasQueryRight(name, 'execute'),
       evaluator.catalogMode(name, 'system'),
     ]);
     const [all, none] = [
@@ -63,13 +67,17 @@ describe('rights over the engine', () => {
     const { document, text } = compile(snapshot);
     const where = { catalog: 'system', schema: 'runtime', procedure: 'kill_query' };
     expect(document.procedures).toEqual([{ user: 'bo|cy', ...where, privileges: ['EXECUTE'] }]);
-    // Killing by the engine's API alone is no statement.
+    // Killing through the engine's API is not a statement, so it does not include executing queries.
     const executing = document.queries.filter(({ allow }) => allow.includes('execute')).map(({ user }) => user);
     expect(executing).toEqual(['cy', 'bo|service-account-grantline']);
     expect(checkRules(text, snapshot)).toEqual([]);
 
     const index = new AccessIndex(snapshot);
-    const call = PRIVILEGE_TERMS.CALL_PROCEDURE.asks({ catalog: 'system', schema: 'runtime', routine: 'kill_query' });
+    const call = PRIVILEGE_TERMS.CALL_PROCEDURE.questionAt({
+      catalog: 'system',
+      schema: 'runtime',
+      routine: 'kill_query',
+    });
     const allowed = [1, 2, 3].map((id) => [
       decide(snapshot, user(id), call).allowed,
       decide(snapshot, user(id), KILL).allowed,
@@ -99,7 +107,7 @@ describe('rights over the engine', () => {
     expect(checkRules(text, snapshot)).toEqual([]);
 
     const index = new AccessIndex(snapshot);
-    const [execute, except] = [PRIVILEGE_TERMS.EXECUTE_QUERIES.asks(ENGINE), { kind: 'except', policy: 1 }];
+    const [execute, except] = [PRIVILEGE_TERMS.EXECUTE_QUERIES.questionAt(ENGINE), { kind: 'except', policy: 1 }];
     expect(explain(index, user(1), execute)).toMatchObject({ allowed: true, grants: [{ id: 1 }] });
     expect(explain(index, user(2), execute)).toMatchObject({ allowed: false, policies: [{ id: 1 }] });
     const changes = [1, 2, 3].map((id) => smallestChange(index, user(id), execute));

@@ -1,12 +1,12 @@
-import { isInTree, isKillQuery, isNonDataNode, namedBy, type Node, SYSTEM } from './node.js';
+import { isInTree, isKillQuery, principalIn, type Node, SYSTEM } from './node.js';
 import type { PolicyPrincipal } from './principal.js';
-import { isOverRoutines, type Privilege } from './privilege.js';
+import { isRoutinePrivilege, type Privilege } from './privilege.js';
 
 export const GUARANTEE_KINDS = ['never', 'only', 'always', 'apart', 'at_most'] as const;
 
 export type GuaranteeKind = (typeof GUARANTEE_KINDS)[number];
 
-/** `reported`: a breach is reported, and refuses nothing. */
+/** Modes of guarantees. `enforced`: changes that break the guarantee are refused. `reported`: a breach is only reported. */
 export const GUARANTEE_MODES = ['enforced', 'reported'] as const;
 
 export type GuaranteeMode = (typeof GUARANTEE_MODES)[number];
@@ -14,65 +14,54 @@ export type GuaranteeMode = (typeof GUARANTEE_MODES)[number];
 /** Privileges on a node and everything below it. */
 export interface GuaranteeScope {
   resource: Node;
-  /** In parts: OWNERSHIP as SCHEMA_OWNERSHIP and TABLE_OWNERSHIP. */
+  /** OWNERSHIP is split into SCHEMA_OWNERSHIP and TABLE_OWNERSHIP. */
   privileges: readonly Privilege[];
-  /** Only reading the real value of this column: it is neither hidden nor masked. */
+  /** Limits the scope to reading the real values of this column: reading the table with the column hidden or masked is not in the scope. */
   column?: string;
-  /** Only reading without a row filter. */
+  /** Whether only reading without a row filter is in the scope. */
   isUnfiltered: boolean;
 }
 
-/** A sentence about access that no version may break. It gives and takes nothing. */
+/** A condition against which the access of each version is checked. A guarantee grants and denies nothing. */
 export interface Guarantee {
   id: number;
   name: string;
   kind: GuaranteeKind;
   mode: GuaranteeMode;
-  /** The principals that can break it; everyone for `only`. */
+  /** The principals to whom the guarantee applies; everyone for `only`. */
   principal: PolicyPrincipal;
-  /** Exceptions; for `only` the principals that are allowed. */
+  /** Principals that are exempt; for `only` the principals that may have access. */
   except: readonly PolicyPrincipal[];
-  /** Two for `apart`, else one. */
+  /** The access that the guarantee is about: two scopes for `apart`, else one. */
   scopes: readonly GuaranteeScope[];
-  /** Maximum of people and engine principals for `at_most`. */
+  /** For `at_most`: how many people and engine principals may have access. */
   count: number;
 }
 
-/** Whether a change that breaks it is refused. `always` refuses nothing: it could delay a revoke. */
-export function isRefusing({ kind, mode }: Pick<Guarantee, 'kind' | 'mode'>): boolean {
+/** Whether changes that break a guarantee are refused. Guarantees of kind `always` refuse nothing, because that could delay a revoke. */
+export function canRefuse({ kind, mode }: Pick<Guarantee, 'kind' | 'mode'>): boolean {
   return mode === 'enforced' && kind !== 'always';
 }
 
-/** Whether it is broken by what a principal has in all its scopes, wherever; else by each node. */
-export function isAboutPeople({ kind }: Pick<Guarantee, 'kind'>): boolean {
+/** Whether a guarantee judges the access of each principal to all nodes together, and not node by node. */
+export function isPerPrincipal({ kind }: Pick<Guarantee, 'kind'>): boolean {
   return kind === 'apart' || kind === 'at_most';
 }
 
 export function principalsIn({ principal, except, scopes }: Guarantee): PolicyPrincipal[] {
-  return [principal, ...except, ...scopes.flatMap(({ resource }) => namedBy(resource) ?? [])];
+  return [principal, ...except, ...scopes.flatMap(({ resource }) => principalIn(resource) ?? [])];
 }
 
-/** Whether an entry at a node can affect a scope: their catalogs overlap, or both are outside of the catalogs. */
-export function isNear({ resource, privileges }: GuaranteeScope, node: Node): boolean {
-  if (privileges.includes('EXECUTE_QUERIES')) return true;
-  if (isNonDataNode(node)) return isNonDataNode(resource) || isKillQuery(resource);
-  return !isNonDataNode(resource) && (isAbove(resource, node) || isAbove(node, resource));
-}
-
-/** Where a snapshot must hold all entries for a scope to be judged by it. */
+/** The nodes whose grants and policies decide whether a guarantee holds for one of its scopes (privileges on a node). */
 export function judgedNodes(
   { resource, privileges }: GuaranteeScope,
   { externalTableCatalogs }: { externalTableCatalogs: readonly string[] },
 ): Node[] {
-  // Any access includes executing queries; killing queries includes calling the procedure.
+  // Any privilege on any data also allows executing queries. KILL_QUERIES on the engine also allows calling `kill_query`.
   if (privileges.includes('EXECUTE_QUERIES')) return [{}, { catalog: SYSTEM }, resource];
   if (isKillQuery(resource)) return [resource, { engine: true }];
-  // Routines and shared files yield to restrictions anywhere in the catalog.
+  // A policy anywhere in the catalog can take away rights over routines. In `externalTableCatalogs`, such a policy can also take away ownership.
   const { catalog } = resource;
-  const isWide = privileges.some(isOverRoutines) || externalTableCatalogs.includes(catalog ?? '');
-  return [catalog !== undefined && isInTree(resource) && isWide ? { catalog } : resource];
-}
-
-function isAbove(wide: Node, { catalog }: Node): boolean {
-  return wide.catalog === undefined ? catalog !== SYSTEM : wide.catalog === catalog;
+  const needsCatalog = privileges.some(isRoutinePrivilege) || externalTableCatalogs.includes(catalog ?? '');
+  return [catalog !== undefined && isInTree(resource) && needsCatalog ? { catalog } : resource];
 }

@@ -15,7 +15,12 @@ const user = (snapshot: Snapshot, name: string): Principal => {
 const may = (snapshot: Snapshot, name: string, node: { catalog: string; schema?: string; table?: string } = orders) =>
   intentAt(snapshot, user(snapshot, name), node).privileges;
 const seen = (snapshot: Snapshot, name: string) => {
-  const { filters, hidden, masks, conflicts } = intentAt(snapshot, user(snapshot, name), orders);
+  const {
+    filters,
+    hiddenColumns: hidden,
+    masks,
+    conflictColumns: conflicts,
+  } = intentAt(snapshot, user(snapshot, name), orders);
   return { filters, hidden, masks: masks.map(({ column, expression }) => `${column}: ${expression}`), conflicts };
 };
 const afterwards = (millis: number) => new Date(NOW.getTime() + millis);

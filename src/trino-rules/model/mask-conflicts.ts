@@ -6,7 +6,7 @@ import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 
 export interface MaskConflict {
   /** Id of the other policy, which masks the same column of the same node. */
-  with: number;
+  otherPolicyId: number;
   /** A principal that both policies apply to. */
   principal: string;
 }
@@ -14,62 +14,60 @@ export interface MaskConflict {
 type Mask = Extract<SnapshotPolicy, { kind: 'column_mask' }>;
 
 /**
- * Masks at the same distance that apply to a common principal, so that none takes precedence. Two masks
- * are equally near to a column of a table exactly when they are on the same node.
+ * Finds contradictory masks: two different masks of one column on the same node that apply to the same principal. Neither of them takes
+ * precedence, because only the depth of the node decides between masks.
  */
 export class MaskConflicts {
-  private readonly byId = new Map<number, Mask>();
-  private readonly byColumn = new Map<string, Mask[]>();
+  private readonly masksById = new Map<number, Mask>();
+  private readonly masksByColumn = new Map<string, Mask[]>();
   private readonly principals: Principals;
 
   constructor(snapshot: Snapshot) {
-    this.principals = principalsOf(snapshot);
+    this.principals = principalsForMasks(snapshot);
     for (const mask of snapshot.policies) {
       if (mask.kind !== 'column_mask') continue;
-      this.byId.set(mask.id, mask);
-      getOrInsert(this.byColumn, columnKey(mask.resource), () => []).push(mask);
+      this.masksById.set(mask.id, mask);
+      getOrInsert(this.masksByColumn, columnKey(mask.resource), () => []).push(mask);
     }
   }
 
   /**
-   * A mask that contradicts the column mask `id`; null: there is none, or `id` is no column mask.
-   * @param former the policy that `id` replaces: contradictions that the former policy had already are not counted
+   * A mask that contradicts the column mask `id`; null: no mask contradicts it, or `id` is no column mask.
+   * @param formerPolicy the policy before the change: contradictions that this policy already had are not reported
    */
-  conflictOf(id: number, former: SnapshotPolicy | null = null): MaskConflict | null {
-    const mine = this.byId.get(id);
-    if (mine === undefined) return null;
-    const isAlike =
-      former?.kind === 'column_mask' &&
-      former.expression === mine.expression &&
-      columnKey(former.resource) === columnKey(mine.resource);
-    for (const other of this.byColumn.get(columnKey(mine.resource)) ?? []) {
-      if (other.id === id || other.expression === mine.expression) continue;
-      const principal = this.common(mine, other, isAlike ? former : null);
-      if (principal !== undefined) return { with: other.id, principal };
+  conflictOf(id: number, formerPolicy: SnapshotPolicy | null = null): MaskConflict | null {
+    const mask = this.masksById.get(id);
+    if (mask === undefined) return null;
+    const isUnchanged =
+      formerPolicy?.kind === 'column_mask' &&
+      formerPolicy.expression === mask.expression &&
+      columnKey(formerPolicy.resource) === columnKey(mask.resource);
+    for (const otherMask of this.masksByColumn.get(columnKey(mask.resource)) ?? []) {
+      if (otherMask.id === id || otherMask.expression === mask.expression) continue;
+      const principal = this.commonPrincipal(mask, otherMask, isUnchanged ? formerPolicy : null);
+      if (principal !== undefined) return { otherPolicyId: otherMask.id, principal };
     }
     return null;
   }
 
-  private common(one: Mask, other: Mask, former: Mask | null): string | undefined {
-    const [fewer] = [one, other]
+  private commonPrincipal(mask: Mask, otherMask: Mask, formerMask: Mask | null): string | undefined {
+    const [smallerGroup] = [mask, otherMask]
       .map(({ principal }) => this.principals.members(principal))
       .sort((a, b) => a.size - b.size);
-    const isMasked = (by: Mask, member: Member): boolean => this.principals.throughPolicy(by, member) !== null;
-    const found = [...(fewer?.values() ?? [])].find(
-      (each) => isMasked(one, each) && isMasked(other, each) && !(former !== null && isMasked(former, each)),
+    const appliesTo = (policy: Mask, user: Member) => this.principals.policyAppliesThrough(policy, user) !== null;
+    const member = [...(smallerGroup?.values() ?? [])].find(
+      (each) => appliesTo(mask, each) && appliesTo(otherMask, each) && !(formerMask && appliesTo(formerMask, each)),
     );
-    return found?.name;
+    return member?.name;
   }
 }
 
-/** Engine principals without a grant count as known: their masks must not contradict each other once they have one. */
-function principalsOf(snapshot: Snapshot): Principals {
-  const engines = snapshot.policies.flatMap(({ principal }) => (principal.type === 'engine' ? [principal] : []));
-  const assumed = engines.filter((principal) => !isServiceAccount(snapshot, principal));
-  return new Principals(
-    snapshot,
-    assumed.map(({ name }) => name),
+/** Engine principals with a policy count as members of everyone already before their first grant, so that this grant cannot create a mask conflict. */
+function principalsForMasks(snapshot: Snapshot): Principals {
+  const assumedEngines = snapshot.policies.flatMap(({ principal }) =>
+    principal.type === 'engine' && !isServiceAccount(snapshot, principal) ? [principal.name] : [],
   );
+  return new Principals(snapshot, assumedEngines);
 }
 
 function columnKey(resource: ColumnResource): string {

@@ -28,7 +28,7 @@ function viewers() {
     .may('IMPERSONATE', VIEWERS);
 }
 
-/** By the specification, of everybody's names and a stranger's; the rules say the same, and are proved. */
+/** Names that the actor may impersonate by the specification. Checks that the rules are proved and give the same. */
 function actedAs(snapshot: Snapshot, actor: string): string[] {
   const { text, document } = compile(snapshot);
   expect(checkRules(text, snapshot)).toEqual([]);
@@ -138,7 +138,7 @@ describe('acting as others', () => {
 
   it('reaches nothing by itself, and leaves no trace in the rules once it has ended', () => {
     const { text, document } = compile(viewers().snapshot());
-    expect(new Evaluator(document).mayWithQueries('dash', 'execute')).toBe(false);
+    expect(new Evaluator(document).hasQueryRight('dash', 'execute')).toBe(false);
     const without = aSnapshot()
       .group('viewers', ['ana', 'bo', 'cy'], ['etl'])
       .deactivated('cy')

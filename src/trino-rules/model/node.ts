@@ -1,8 +1,8 @@
 import { type NamedPolicyPrincipal, type PolicyPrincipal, principalText } from './principal.js';
 
 /**
- * The node that a grant or a policy is on: in the tree root ⊃ catalog ⊃ schema ⊃ table, by the names on the path (the root names none);
- * a routine of a schema; the engine, and queries by their owners below it; or impersonation. Names are exact and lower-case.
+ * The node that a grant or a policy is on: a node of the tree root ⊃ catalog ⊃ schema ⊃ table (the root has no names), a routine of a
+ * schema, the engine, the queries of some owners (below the engine), or impersonation. Names are exact and lower-case.
  */
 export interface Node {
   catalog?: string;
@@ -18,7 +18,7 @@ export interface Node {
   queries?: PolicyPrincipal;
 }
 
-/** A node as it is shown to people: its principals with their names. */
+/** A node as it is shown to people: its principal has a name besides the id. */
 export interface NamedNode extends Node {
   as?: NamedPolicyPrincipal;
   queries?: NamedPolicyPrincipal;
@@ -31,7 +31,7 @@ export interface NodeInCatalog extends Node {
 /** The engine's own catalog. Grants and policies on everything do not apply there. */
 export const SYSTEM = 'system';
 
-/** The only procedure of the catalog `system` that can be granted. KILL_QUERIES gives it as well, unless it is denied. */
+/** The only procedure of the catalog `system` that can be granted. A grant of KILL_QUERIES also gives it. */
 export const KILL_QUERY = { catalog: SYSTEM, schema: 'runtime', routine: 'kill_query' };
 
 export function isKillQuery({ catalog, schema, routine }: Node): boolean {
@@ -50,34 +50,36 @@ export const NODE_FIELDS = [...LEVELS, 'routine', 'engine', 'as', 'queries'] as 
 
 export type NodeFields = Partial<Record<(typeof NODE_FIELDS)[number], unknown>>;
 
-/** The first field that excludes another one or lacks one that it needs; null: the fields form a node. */
+/** The first field that does not fit the others (a routine and a table, a schema without a catalog); null: the fields form a node. */
 export function misplacedField(fields: NodeFields): { field: keyof NodeFields; message: string } | null {
   const { catalog, schema, table, routine, engine, as, queries } = fields;
   if (engine !== undefined && engine !== true) return { field: 'engine', message: 'must be true where it is given' };
-  for (const [alone, value] of [
+  for (const [exclusiveField, value] of [
     ['engine', engine],
     ['as', as],
     ['queries', queries],
   ] as const) {
-    const other = NODE_FIELDS.find((field) => field !== alone && fields[field] !== undefined);
-    if (value !== undefined && other !== undefined) return { field: other, message: `cannot be given beside ${alone}` };
+    const conflictingField = NODE_FIELDS.find((field) => field !== exclusiveField && fields[field] !== undefined);
+    if (value !== undefined && conflictingField !== undefined)
+      return { field: conflictingField, message: `cannot be given beside ${exclusiveField}` };
   }
   if (table !== undefined && routine !== undefined)
     return { field: 'routine', message: 'cannot be given beside table' };
-  const below = table !== undefined ? 'a table' : routine !== undefined ? 'a routine' : null;
-  if (schema === undefined && below !== null) return { field: 'schema', message: `must be given where ${below} is` };
+  const childText = table !== undefined ? 'a table' : routine !== undefined ? 'a routine' : null;
+  if (schema === undefined && childText !== null)
+    return { field: 'schema', message: `must be given where ${childText} is` };
   if (catalog === undefined && schema !== undefined)
     return { field: 'catalog', message: 'must be given where a schema is' };
   return null;
 }
 
-type Names = Readonly<Partial<Record<Level | 'routine', string | null | undefined>>> &
+type NodeNames = Readonly<Partial<Record<Level | 'routine', string | null | undefined>>> &
   Pick<Node, 'engine' | 'as' | 'queries'>;
 
-/** The node at these names, without other properties of the object (a column, an absent level). */
-export function nodeOf(names: Names & { readonly catalog: string }): NodeInCatalog;
-export function nodeOf(names: Names): Node;
-export function nodeOf({ catalog, schema, table, routine, engine, as, queries }: Names): Node {
+/** The node with these names. Other properties of the object (a column) and absent levels are left out. */
+export function nodeOf(names: NodeNames & { readonly catalog: string }): NodeInCatalog;
+export function nodeOf(names: NodeNames): Node;
+export function nodeOf({ catalog, schema, table, routine, engine, as, queries }: NodeNames): Node {
   const node: Node = {};
   if (typeof catalog === 'string') node.catalog = catalog;
   if (typeof schema === 'string') node.schema = schema;
@@ -89,34 +91,35 @@ export function nodeOf({ catalog, schema, table, routine, engine, as, queries }:
   return node;
 }
 
-/** The principal that a node names: to act as, or as owner of queries. */
-export function namedBy({ as, queries }: Node): PolicyPrincipal | undefined {
+/** The principal that a node names: the one to impersonate, or the owner of queries. */
+export function principalIn({ as, queries }: Node): PolicyPrincipal | undefined {
   return as ?? queries;
 }
 
-/** A node whose named principal has another form. */
-export type NodeNaming<T> = Omit<Node, 'as' | 'queries'> & { as?: T; queries?: T };
+/** A node whose principal is of type `T`. */
+export type NodeWithPrincipal<T> = Omit<Node, 'as' | 'queries'> & { as?: T; queries?: T };
 
-/** The same node with its named principal in another form. */
-export function withNamed<T, U>({ as, queries, ...node }: NodeNaming<T>, form: (named: T) => U): NodeNaming<U> {
+export function mapPrincipal<T, U>(
+  { as, queries, ...node }: NodeWithPrincipal<T>,
+  toForm: (principal: T) => U,
+): NodeWithPrincipal<U> {
   return {
     ...node,
-    ...(as !== undefined && { as: form(as) }),
-    ...(queries !== undefined && { queries: form(queries) }),
+    ...(as !== undefined && { as: toForm(as) }),
+    ...(queries !== undefined && { queries: toForm(queries) }),
   };
 }
 
-/** The same node of a tree with other names. */
-export function withNames(node: Node, rename: (name: string, level: Level | 'routine') => string): Node {
-  const renamed = nodeOf(node);
+export function mapNames(node: Node, mapName: (name: string, level: Level | 'routine') => string): Node {
+  const renamedNode = nodeOf(node);
   for (const level of [...LEVELS, 'routine'] as const) {
     const name = node[level];
-    if (name !== undefined) renamed[level] = rename(name, level);
+    if (name !== undefined) renamedNode[level] = mapName(name, level);
   }
-  return renamed;
+  return renamedNode;
 }
 
-/** The names from the catalog down to the table; none for the root, and for nodes outside of the tree. */
+/** The names from the catalog down to the table; empty for the root and outside of the catalogs. */
 export function namesOf({ catalog, schema, table }: Node): string[] {
   return [catalog, schema, table].filter((name) => name !== undefined);
 }
@@ -130,17 +133,17 @@ export function kindOf(node: Node): NodeKind {
 
 /** Whether a node holds data: the root, a catalog, a schema or a table. */
 export function isInTree(node: Node): boolean {
-  return !isNonDataNode(node) && node.routine === undefined;
+  return !isOutsideCatalogs(node) && node.routine === undefined;
 }
 
-/** The deepest level that is named; null: none. */
+/** The deepest level that has a name; null for the root. */
 export function levelOf(node: NodeInCatalog): Level;
 export function levelOf(node: Node): Level | null;
 export function levelOf(node: Node): Level | null {
   return LEVELS[namesOf(node).length - 1] ?? null;
 }
 
-/** From 0 for the root to 3 for a table or a routine. */
+/** The depth of a node in the tree, from 0 for the root to 3 for a table or a routine. */
 export function depth({ catalog, schema, table, routine }: Node): number {
   return table !== undefined || routine !== undefined ? 3 : schema !== undefined ? 2 : catalog !== undefined ? 1 : 0;
 }
@@ -155,31 +158,31 @@ export function parentOf(node: Node): Node | null {
   return level === null ? null : nodeOf({ ...node, [level]: null });
 }
 
-/** The node and all nodes above it, the widest first. The engine is also above `KILL_QUERY`, because the right to kill includes it. */
+/** The node and all nodes above, the root first. The engine is above `KILL_QUERY`, because KILL_QUERIES on the engine gives that procedure. */
 export function pathTo(node: Node): Node[] {
   if (isKillQuery(node)) return [{ engine: true }, ...pathTo(nodeOf({ ...node, routine: null })), nodeOf(node)];
   const parent = parentOf(node);
   return parent === null ? [nodeOf(node)] : [...pathTo(parent), nodeOf(node)];
 }
 
-/** Whether an entry on `wide` applies to `node`: the same node, or one above it. */
-export function covers(wide: Node, node: Node): boolean {
-  if (wide.engine === true && node.queries !== undefined) return true;
-  if (isNonDataNode(wide) || isNonDataNode(node)) return nodeKey(wide) === nodeKey(node);
+/** Whether grants and policies on `upperNode` apply to `node`: both are the same, or `upperNode` is above. The root is not above `system`; the engine is above queries. */
+export function covers(upperNode: Node, node: Node): boolean {
+  if (upperNode.engine === true && node.queries !== undefined) return true;
+  if (isOutsideCatalogs(upperNode) || isOutsideCatalogs(node)) return nodeKey(upperNode) === nodeKey(node);
   return (
-    (wide.catalog === undefined ? node.catalog !== SYSTEM : wide.catalog === node.catalog) &&
-    (wide.schema === undefined || wide.schema === node.schema) &&
-    (wide.table === undefined || wide.table === node.table) &&
-    (wide.routine === undefined || wide.routine === node.routine)
+    (upperNode.catalog === undefined ? node.catalog !== SYSTEM : upperNode.catalog === node.catalog) &&
+    (upperNode.schema === undefined || upperNode.schema === node.schema) &&
+    (upperNode.table === undefined || upperNode.table === node.table) &&
+    (upperNode.routine === undefined || upperNode.routine === node.routine)
   );
 }
 
 /** Whether a node is outside of the catalogs: the engine, queries or impersonation. */
-export function isNonDataNode({ engine, as, queries }: Node): boolean {
+export function isOutsideCatalogs({ engine, as, queries }: Node): boolean {
   return engine !== undefined || as !== undefined || queries !== undefined;
 }
 
-/** A key that only equal nodes share, because names hold no control characters. */
+/** A key for a node. Different nodes have different keys, because names have no control characters. */
 export function nodeKey(node: Node): string {
   if (node.engine === true) return '\0engine';
   if (node.as !== undefined) return `\0as\0${principalText(node.as)}`;
@@ -187,7 +190,7 @@ export function nodeKey(node: Node): string {
   return node.routine === undefined ? namesOf(node).join('\0') : [...namesOf(node), '', node.routine].join('\0');
 }
 
-/** `sales.eu.orders`, for people; empty for the root. */
+/** The text of a node for people, such as `sales.eu.orders`; empty for the root. */
 export function nodeText(node: Node): string {
   if (node.engine === true) return 'the engine';
   if (node.as !== undefined) return `as ${principalText(node.as)}`;
@@ -195,12 +198,12 @@ export function nodeText(node: Node): string {
   return [...namesOf(node), ...(node.routine === undefined ? [] : [node.routine])].join('.');
 }
 
-/** Orders by name, a node before those below it: the tree with routines at their schemas, then impersonation, the engine, queries. */
+/** Orders nodes by name, parents before children: the tree with its routines, then impersonation, the engine, queries. */
 export function compareNodes(a: Node, b: Node): number {
   return (
-    compareNames(namedText(a.queries), namedText(b.queries)) ||
+    compareNames(principalSortText(a.queries), principalSortText(b.queries)) ||
     Number(a.engine ?? false) - Number(b.engine ?? false) ||
-    compareNames(namedText(a.as), namedText(b.as)) ||
+    compareNames(principalSortText(a.as), principalSortText(b.as)) ||
     compareNames(a.catalog ?? '', b.catalog ?? '') ||
     compareNames(a.schema ?? '', b.schema ?? '') ||
     compareNames(a.table ?? '', b.table ?? '') ||
@@ -208,8 +211,8 @@ export function compareNodes(a: Node, b: Node): number {
   );
 }
 
-function namedText(named: PolicyPrincipal | undefined): string {
-  return named === undefined ? '' : principalText(named);
+function principalSortText(principal: PolicyPrincipal | undefined): string {
+  return principal === undefined ? '' : principalText(principal);
 }
 
 /** Orders by code units, independent of the locale. */

@@ -1,4 +1,4 @@
-/** An account, a group, or an engine principal, which is a literal name and is never an account. */
+/** An account, a group, or an engine principal: a name on the engine that belongs to no account, such as a program's. */
 export type Principal = { type: 'user'; id: number } | { type: 'group'; id: number } | { type: 'engine'; name: string };
 
 export type GroupMember = Exclude<Principal, { type: 'group' }>;
@@ -17,9 +17,8 @@ export type NamedPrincipal =
 
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
-/** Whether a principal has an id: a user or a group. */
-export function hasId(named: PolicyPrincipal): named is Extract<PolicyPrincipal, { id: number }> {
-  return 'id' in named;
+export function hasId(principal: PolicyPrincipal): principal is Extract<PolicyPrincipal, { id: number }> {
+  return 'id' in principal;
 }
 
 /** The text form on the command line and in URLs: `user:12`, `group:3`, `engine:etl`, `everyone`. */
@@ -28,8 +27,8 @@ export function principalText(principal: PolicyPrincipal): string {
   return 'name' in principal ? `${principal.type}:${principal.name}` : principal.type;
 }
 
-/** The form in a snapshot file: without an id. */
-export function byName(principal: NamedPolicyPrincipal): { type: PolicyPrincipal['type']; name?: string } {
+/** A principal as a snapshot file contains it: without an id. */
+export function principalWithoutId(principal: NamedPolicyPrincipal): { type: PolicyPrincipal['type']; name?: string } {
   return 'name' in principal ? { type: principal.type, name: principal.name } : principal;
 }
 
@@ -45,11 +44,10 @@ export type Subject =
   | { kind: 'person'; name: string; userId: number; isActive: boolean }
   | { kind: 'engine'; name: string }
   | { kind: 'service-account'; name: string }
-  /** A name that the snapshot does not contain: no grant or policy applies to it. */
+  /** A name that is not in the snapshot, so that no grant or policy applies. */
   | { kind: 'stranger'; name: string };
 
-/** A subject as a principal with a name on the engine. */
-export function memberOf(subject: Subject): Exclude<NamedPrincipal, { type: 'group' }> {
+export function toPrincipal(subject: Subject): Exclude<NamedPrincipal, { type: 'group' }> {
   const { name } = subject;
   return subject.kind === 'person' ? { type: 'user', id: subject.userId, name } : { type: 'engine', name };
 }

@@ -99,9 +99,9 @@ describe('a policy', () => {
     const principals = new Principals(snapshot);
 
     expect([...principals.membersOf(deny).keys()]).toEqual(['user:3']);
-    expect(principals.throughPolicy(deny, user(3))).toBe('everyone');
-    expect(principals.throughPolicy(deny, user(1))).toBeNull();
-    expect(principals.throughPolicy(deny, { type: 'group', id: 1 })).toBeNull();
+    expect(principals.policyAppliesThrough(deny, user(3))).toBe('everyone');
+    expect(principals.policyAppliesThrough(deny, user(1))).toBeNull();
+    expect(principals.policyAppliesThrough(deny, { type: 'group', id: 1 })).toBeNull();
   });
 
   it('knows an engine principal by an open grant in each part, whatever closed ones it holds before', () => {

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { namedBy, withNamed, type NamedNode, type Node } from './node.js';
+import { principalIn, mapPrincipal, type NamedNode, type Node } from './node.js';
 import {
   hasId,
   type NamedPolicyPrincipal,
@@ -11,7 +11,7 @@ import {
 import { isLive, type Snapshot, type SnapshotGrant, type SnapshotGroup, type SnapshotPolicy } from './snapshot.js';
 
 /** How a grant or a policy applies to a principal. */
-export type Through = 'directly' | 'everyone' | { group: SnapshotGroup };
+export type AppliesThrough = 'directly' | 'everyone' | { group: SnapshotGroup };
 
 /** A principal with a name on the engine. */
 export type Member = Exclude<NamedPrincipal, { type: 'group' }>;
@@ -19,41 +19,41 @@ export type Member = Exclude<NamedPrincipal, { type: 'group' }>;
 /** Members by `principalText`. */
 export type Members = ReadonlyMap<string, Member>;
 
-/** Resolves the principals that grants and policies of a snapshot name. Compiler and proof have resolvers of their own (record 0006). */
+/** Resolves principals of a snapshot to their members. Compiler and proof each have their own resolver (record 0006). */
 export class Principals {
   private readonly users: ReadonlyMap<number, Snapshot['users'][number]>;
   private readonly groups: ReadonlyMap<number, SnapshotGroup>;
-  private readonly resolved = new Map<string, Members>();
-  private readonly owning = new Map<string, Members>();
-  /** Known engine principals, each with a live grant that makes it known; null: known only as a member of a group. */
-  private readonly known = new Map<string, SnapshotGrant | null>();
-  /** One live grant of each engine principal: if possible, a grant that makes the principal known. */
-  private readonly naming = new Map<string, SnapshotGrant>();
+  private readonly membersByPrincipal = new Map<string, Members>();
+  private readonly ownersByPrincipal = new Map<string, Members>();
+  /** Engine principals that are members of everyone: by a grant (the value) or, with null, by a group. */
+  private readonly knownEngines = new Map<string, SnapshotGrant | null>();
+  /** One live grant of each engine principal, if possible outside the metadata catalog. */
+  private readonly representativeGrants = new Map<string, SnapshotGrant>();
   /** Engine principals with a live grant of IMPERSONATE. */
-  readonly actors: ReadonlySet<string>;
+  readonly impersonators: ReadonlySet<string>;
 
-  /** @param assumed engine principals that count as known without a grant, for questions about what would be */
+  /** @param assumedEngines engine principals that count as members of everyone although they have no grant yet, to judge a grant before it is made */
   constructor(
     private readonly snapshot: Snapshot,
-    private readonly assumed: readonly string[] = [],
+    private readonly assumedEngines: readonly string[] = [],
   ) {
-    this.users = byId(snapshot.users);
-    this.groups = byId(snapshot.groups);
+    this.users = rowsById(snapshot.users);
+    this.groups = rowsById(snapshot.groups);
     for (const name of snapshot.groups.flatMap(({ engines }) => engines))
-      if (!isServiceAccount(snapshot, { type: 'engine', name })) this.known.set(name, null);
-    const actors = new Set<string>();
-    this.actors = actors;
+      if (!isServiceAccount(snapshot, { type: 'engine', name })) this.knownEngines.set(name, null);
+    const impersonators = new Set<string>();
+    this.impersonators = impersonators;
     for (const grant of snapshot.grants) {
       const { principal } = grant;
       if (principal.type !== 'engine' || !isLive(grant, snapshot.at) || isServiceAccount(snapshot, principal)) continue;
-      const named = namedBy(grant.resource);
-      const isOfNobody = named !== undefined && !this.exists(named);
-      if (grant.resource.as !== undefined && !isOfNobody) actors.add(principal.name);
-      if (this.known.get(principal.name) || isOfNobody) continue;
-      getOrInsert(this.naming, principal.name, () => grant);
+      const nodePrincipal = principalIn(grant.resource);
+      const namesMissingPrincipal = nodePrincipal !== undefined && !this.exists(nodePrincipal);
+      if (grant.resource.as !== undefined && !namesMissingPrincipal) impersonators.add(principal.name);
+      if (this.knownEngines.get(principal.name) || namesMissingPrincipal) continue;
+      getOrInsert(this.representativeGrants, principal.name, () => grant);
       if (grant.resource.catalog === snapshot.settings.metadataCatalog) continue;
-      this.known.set(principal.name, grant);
-      this.naming.set(principal.name, grant);
+      this.knownEngines.set(principal.name, grant);
+      this.representativeGrants.set(principal.name, grant);
     }
   }
 
@@ -67,118 +67,118 @@ export class Principals {
 
   /** The account of this name, also a deactivated one. */
   userNamed(name: string): Principal | null {
-    const user = this.snapshot.users.find((each) => each.name === name);
+    const user = this.snapshot.users.find((account) => account.name === name);
     return user === undefined ? null : { type: 'user', id: user.id };
   }
 
-  /** Active accounts and engine principals; never a service account, which follows the settings alone. */
-  members(named: PolicyPrincipal): Members {
-    return getOrInsert(this.resolved, principalText(named), () => byText(this.listed(named)));
+  /** The members of a principal: active accounts and engine principals, without service accounts. */
+  members(principal: PolicyPrincipal): Members {
+    return getOrInsert(this.membersByPrincipal, principalText(principal), () => this.resolve(principal));
   }
 
-  /** Owners of queries: also deactivated accounts, because their running queries continue. */
-  owners(named: PolicyPrincipal): Members {
-    return getOrInsert(this.owning, principalText(named), () => byText(this.listed(named, true)));
+  /** The members who can own queries. Includes deactivated accounts, because their running queries continue. */
+  owners(principal: PolicyPrincipal): Members {
+    return getOrInsert(this.ownersByPrincipal, principalText(principal), () => this.resolve(principal, true));
   }
 
   membersOf({ principal, except }: SnapshotPolicy): Members {
-    const excepted = except.map((named) => this.members(named));
-    return new Map([...this.members(principal)].filter(([text]) => !excepted.some((members) => members.has(text))));
+    const exceptions = except.map((exception) => this.members(exception));
+    return new Map([...this.members(principal)].filter(([text]) => !exceptions.some((members) => members.has(text))));
   }
 
-  /** How an entry for `named` applies to `principal`; null: not at all. A group counts like a member that is in no other group. */
-  through(named: PolicyPrincipal, principal: Principal): Through | null {
+  /** How a grant for `entryPrincipal` applies to `principal`; null: not at all. A group counts like a user in this group alone. */
+  appliesThrough(entryPrincipal: PolicyPrincipal, principal: Principal): AppliesThrough | null {
     if (principal.type === 'group') {
-      if (named.type === 'everyone') return this.groups.has(principal.id) ? 'everyone' : null;
-      return named.type === 'group' && named.id === principal.id ? 'directly' : null;
+      if (entryPrincipal.type === 'everyone') return this.groups.has(principal.id) ? 'everyone' : null;
+      return entryPrincipal.type === 'group' && entryPrincipal.id === principal.id ? 'directly' : null;
     }
-    if (!this.members(named).has(principalText(principal))) return null;
-    if (named.type !== 'group') return named.type === 'everyone' ? 'everyone' : 'directly';
-    const group = this.groups.get(named.id);
+    if (!this.members(entryPrincipal).has(principalText(principal))) return null;
+    if (entryPrincipal.type !== 'group') return entryPrincipal.type === 'everyone' ? 'everyone' : 'directly';
+    const group = this.groups.get(entryPrincipal.id);
     return group === undefined ? null : { group };
   }
 
-  /** How a policy applies to a principal; null: not at all, or one of its exceptions names the principal. */
-  throughPolicy({ principal: named, except }: SnapshotPolicy, principal: Principal): Through | null {
-    return except.some((excepted) => this.through(excepted, principal) !== null)
+  /** How a policy or a guarantee applies to a principal; null: not at all, or the principal is an exception. */
+  policyAppliesThrough(
+    { principal: entryPrincipal, except }: { principal: PolicyPrincipal; except: readonly PolicyPrincipal[] },
+    principal: Principal,
+  ): AppliesThrough | null {
+    return except.some((exception) => this.appliesThrough(exception, principal) !== null)
       ? null
-      : this.through(named, principal);
+      : this.appliesThrough(entryPrincipal, principal);
   }
 
-  /** Whether there is such an account or group. An engine principal always exists, unless it is a service account. */
-  exists(named: PolicyPrincipal): boolean {
-    if (named.type === 'user') return this.users.has(named.id);
-    return named.type === 'group' ? this.groups.has(named.id) : !isServiceAccount(this.snapshot, named);
+  /** Whether the snapshot has this account or group. Engine principals always exist, except service accounts. */
+  exists(principal: PolicyPrincipal): boolean {
+    if (principal.type === 'user') return this.users.has(principal.id);
+    return principal.type === 'group' ? this.groups.has(principal.id) : !isServiceAccount(this.snapshot, principal);
   }
 
-  named(principal: Principal): NamedPrincipal;
-  named(principal: PolicyPrincipal): NamedPolicyPrincipal;
-  named(principal: PolicyPrincipal): NamedPolicyPrincipal {
+  principalWithName(principal: Principal): NamedPrincipal;
+  principalWithName(principal: PolicyPrincipal): NamedPolicyPrincipal;
+  principalWithName(principal: PolicyPrincipal): NamedPolicyPrincipal {
     if (!hasId(principal)) return principal;
-    const row = principal.type === 'user' ? this.user(principal.id) : this.group(principal.id);
-    return { ...principal, name: row?.name ?? '' };
+    const principalRow = principal.type === 'user' ? this.user(principal.id) : this.group(principal.id);
+    return { ...principal, name: principalRow?.name ?? '' };
   }
 
-  namedNode(node: Node): NamedNode {
-    return withNamed(node, (named) => this.named(named));
+  nodeWithName(node: Node): NamedNode {
+    return mapPrincipal(node, (principal) => this.principalWithName(principal));
   }
 
-  /** Adds one grant of each engine principal where everyone matters to these entries, so that everyone has the same members in this part. */
-  part(
+  /** The given grants. If needed, also the grants that make engine principals members of everyone. */
+  withEngineGrants(
     grants: readonly SnapshotGrant[],
     policies: readonly SnapshotPolicy[],
-    isForAll = isAboutEveryone(grants, policies),
+    needsEveryone = dependsOnEveryone(grants, policies),
   ): SnapshotGrant[] {
-    return isForAll ? [...new Set([...grants, ...this.naming.values()])] : [...grants];
+    return needsEveryone ? [...new Set([...grants, ...this.representativeGrants.values()])] : [...grants];
   }
 
-  private listed(named: PolicyPrincipal, isAlsoInactive = false): Member[] {
-    const accounts = (ids: Iterable<number>): Member[] => this.accounts(ids, isAlsoInactive);
-    switch (named.type) {
+  private resolve(principal: PolicyPrincipal, includesInactive = false): Members {
+    return new Map(this.listMembers(principal, includesInactive).map((member) => [principalText(member), member]));
+  }
+
+  private listMembers(principal: PolicyPrincipal, includesInactive: boolean): Member[] {
+    const accountsOf = (ids: Iterable<number>): Member[] =>
+      [...ids].flatMap((id) => {
+        const user = this.users.get(id);
+        return user !== undefined && (includesInactive || user.isActive) ? [{ type: 'user', id, name: user.name }] : [];
+      });
+    switch (principal.type) {
       case 'everyone': {
-        const engines = new Set([...this.known.keys(), ...this.assumed]);
-        return [...accounts(this.users.keys()), ...[...engines].map((name): Member => ({ type: 'engine', name }))];
+        const names = new Set([...this.knownEngines.keys(), ...this.assumedEngines]);
+        return [...accountsOf(this.users.keys()), ...[...names].map((name): Member => ({ type: 'engine', name }))];
       }
       case 'user':
-        return accounts([named.id]);
+        return accountsOf([principal.id]);
       case 'group': {
-        const group = this.groups.get(named.id);
-        const engines = (group?.engines ?? []).flatMap((name) => this.engine(name));
-        return [...accounts(group?.members ?? []), ...engines];
+        const group = this.groups.get(principal.id);
+        const memberEngines = (group?.engines ?? []).flatMap((name) => this.engineMembers(name));
+        return [...accountsOf(group?.members ?? []), ...memberEngines];
       }
       case 'engine':
-        return this.engine(named.name);
+        return this.engineMembers(principal.name);
     }
   }
 
-  private engine(name: string): Member[] {
+  private engineMembers(name: string): Member[] {
     return isServiceAccount(this.snapshot, { type: 'engine', name }) ? [] : [{ type: 'engine', name }];
-  }
-
-  private accounts(ids: Iterable<number>, isAlsoInactive: boolean): Member[] {
-    return [...ids].flatMap((id): Member[] => {
-      const user = this.users.get(id);
-      return user !== undefined && (isAlsoInactive || user.isActive) ? [{ type: 'user', id, name: user.name }] : [];
-    });
   }
 }
 
-function byId<T extends { id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
+function rowsById<T extends { id: number }>(rows: readonly T[]): ReadonlyMap<number, T> {
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-function byText(members: readonly Member[]): Members {
-  return new Map(members.map((member) => [principalText(member), member]));
-}
-
-/** Whether the members of everyone matter to these entries, as they also do for impersonation. */
-export function isAboutEveryone(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): boolean {
-  const isOfEveryone = ({ resource: { queries } }: SnapshotGrant | SnapshotPolicy): boolean =>
+/** Whether the members of `everyone` can matter for these grants or policies. */
+export function dependsOnEveryone(grants: readonly SnapshotGrant[], policies: readonly SnapshotPolicy[]): boolean {
+  const isOnEverybodysQueries = ({ resource: { queries } }: SnapshotGrant | SnapshotPolicy): boolean =>
     queries?.type === 'everyone';
   return (
     grants.some(
-      (grant) => grant.principal.type === 'everyone' || grant.resource.as !== undefined || isOfEveryone(grant),
-    ) || policies.some(isOfEveryone)
+      (grant) => grant.principal.type === 'everyone' || grant.resource.as !== undefined || isOnEverybodysQueries(grant),
+    ) || policies.some(isOnEverybodysQueries)
   );
 }
 

@@ -6,14 +6,14 @@ import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
 import { kindOf, type NamedNode, type Node, nodeText } from './node.js';
 import {
-  isOverData,
-  isOverRoutines,
+  isDataPrivilege,
+  isRoutinePrivilege,
   PRIVILEGE_TERMS,
   PRIVILEGES,
   type Privilege,
   privilegesOn,
-  withTaken,
-  withContained,
+  privilegesTakenBy,
+  privilegesGivenBy,
 } from './privilege.js';
 
 const inTree = (path: string): NamedNode => {
@@ -38,16 +38,16 @@ const bi = { type: 'engine', name: 'bi' } as const;
 
 /** One that can hold the privilege, and its name. */
 const holderOf = (privilege: Privilege) =>
-  PRIVILEGE_TERMS[privilege].to.includes('user') ? ([ana, 'ana'] as const) : ([bi, bi.name] as const);
+  PRIVILEGE_TERMS[privilege].holderTypes.includes('user') ? ([ana, 'ana'] as const) : ([bi, bi.name] as const);
 const granting = (privilege: Privilege) =>
   holderOf(privilege)[0] === bi ? aSnapshot().user('bo').engine(bi.name) : aSnapshot().user('bo').user('ana');
 
-// Decision, compiler and proof each know privileges by themselves: one that any of them leaves out shows here.
+// Decision, compiler and proof each have their own list of privileges: this test fails if one of them lacks a privilege.
 describe('every privilege, on every level', () => {
   it.each(everyOne)('$privilege on $path, granted alone, is what it asks about', ({ privilege, node }) => {
     const [holder, name] = holderOf(privilege);
     const snapshot = granting(privilege).may(privilege, node).snapshot();
-    const question = PRIVILEGE_TERMS[privilege].asks(node);
+    const question = PRIVILEGE_TERMS[privilege].questionAt(node);
     const { document, text } = compile(snapshot);
 
     expect(decide(snapshot, holder, question)).toMatchObject({ allowed: true, grants: [{ source: { id: 1 } }] });
@@ -61,14 +61,14 @@ describe('every privilege, on every level', () => {
     const snapshot = granting(privilege).may(privilegesOn(node).join(), node).mayNot(node, privilege).snapshot();
     // A deny of a right over data takes routines, too: restrictions win.
     const lost = new Set([
-      ...withTaken([privilege]),
-      ...(isOverData(privilege) ? PRIVILEGES.filter(isOverRoutines) : []),
+      ...privilegesTakenBy([privilege]),
+      ...(isDataPrivilege(privilege) ? PRIVILEGES.filter(isRoutinePrivilege) : []),
     ]);
     const evaluator = new Evaluator(compile(snapshot).document);
 
     for (const other of privilegesOn(node)) {
-      const question = PRIVILEGE_TERMS[other].asks(node);
-      const isYielding = isOverData(privilege) && PRIVILEGE_TERMS[other].yieldsToRestrictions;
+      const question = PRIVILEGE_TERMS[other].questionAt(node);
+      const isYielding = isDataPrivilege(privilege) && PRIVILEGE_TERMS[other].yieldsToRestrictions;
       const comesWithKilling = other === 'EXECUTE_QUERIES' && !lost.has('KILL_QUERIES');
       const isLeft = comesWithKilling || (!lost.has(other) && !isYielding);
       expect([decide(snapshot, holder, question).allowed, evaluator.allows(name, question)]).toEqual([isLeft, isLeft]);
@@ -83,13 +83,13 @@ describe('every privilege, on every level', () => {
     const levels: Node[] = [{ as: { type: 'everyone' } }, ...NODES];
     const refused = levels.filter((node) => privilegesProblem([privilege], node)?.startsWith(privilege));
     expect(refused.map(kindOf)).toEqual(
-      levels.map(kindOf).filter((kind) => !PRIVILEGE_TERMS[privilege].on.includes(kind)),
+      levels.map(kindOf).filter((kind) => !PRIVILEGE_TERMS[privilege].nodeKinds.includes(kind)),
     );
     expect(refused).not.toEqual([]);
   });
 
   it.each(PRIVILEGES)('%s is lost with anything that it contains', (privilege) => {
-    const contained = [...withContained([privilege])];
-    expect(contained.filter((other) => !withTaken([other]).has(privilege))).toEqual([]);
+    const contained = [...privilegesGivenBy([privilege])];
+    expect(contained.filter((other) => !privilegesTakenBy([other]).has(privilege))).toEqual([]);
   });
 });

@@ -37,237 +37,250 @@ export type PrivilegeFamily = (typeof PRIVILEGE_FAMILIES)[number];
 
 export interface PrivilegeTerms {
   family: PrivilegeFamily;
-  /** Kinds of nodes on which it can be granted and denied. */
-  on: readonly NodeKind[];
-  /** The kinds among these that are open in the catalog `system`. */
-  inSystem: readonly NodeKind[];
-  /** The privileges that make up this one; empty if it has no parts. */
-  parts: readonly Privilege[];
-  /** Types of principals that it can be granted to; a deny may name any. */
-  to: readonly PolicyPrincipal['type'][];
-  /** Further privileges that a grant of it gives. */
-  contains: readonly Privilege[];
-  /** Further privileges that a deny of it takes. */
-  takes: readonly Privilege[];
-  /** The engine's privilege on tables that it gives; null: none. */
-  onTables: TablePrivilege | null;
-  /** Whether its holders own the schemas that it reaches. */
+  /** Kinds of nodes on which the privilege can be granted and denied. */
+  nodeKinds: readonly NodeKind[];
+  /** Kinds of nodes in the catalog `system` on which the privilege can be granted and denied. */
+  systemNodeKinds: readonly NodeKind[];
+  /** The privileges that a composite privilege consists of; empty for all others. */
+  components: readonly Privilege[];
+  /** Types of principals that the privilege can be granted to. A deny may name principals of any type. */
+  holderTypes: readonly PolicyPrincipal['type'][];
+  /** Further privileges that a grant gives: GRANT_SELECT also gives SELECT. */
+  alsoGives: readonly Privilege[];
+  /** Further privileges that a deny takes away: a deny of SELECT also takes away GRANT_SELECT. */
+  alsoTakes: readonly Privilege[];
+  /** The engine's table privilege that the privilege gives; null: none. */
+  tablePrivilege: TablePrivilege | null;
+  /** Whether holders of the privilege own the schemas at the node and below. */
   ownsSchemas: boolean;
-  /** The routines that its holders run or pass on; null: none. */
-  runs: Pick<RoutineQuestion, 'kind' | 'privilege'> | null;
-  /** Whether any restriction of data takes it: an owner could rename the restricted object or drop its schema (seen on 483). */
+  /** The engine's right over routines that the privilege gives; null: none. */
+  routineRight: Pick<RoutineQuestion, 'kind' | 'privilege'> | null;
+  /** Whether every kind of restriction takes the privilege away. True for ownership: an owner could rename the restricted table or drop its schema (seen on 483). */
   yieldsToRestrictions: boolean;
-  /** Whether a row filter takes it: the engine does not filter it, or refuses it always (seen on 483). */
+  /** Whether a row filter takes the privilege away, because the engine would ignore the filter or refuse every statement (seen on 483). */
   yieldsToFilters: boolean;
-  /** Whether a mask in effect takes it: the engine refuses it, or does not mask it (seen on 483). */
+  /** Whether a mask takes the privilege away, because the engine would ignore the mask or refuse every statement (seen on 483). */
   yieldsToMasks: boolean;
-  /** The catalog mode that the engine requires for it (for rights in `system`, the mode of that catalog); null: none. */
-  mode: 'read-only' | 'all' | null;
-  /** Whether a statement uses it, so that its holders execute queries. */
-  usedByStatements: boolean;
-  /** Whether the engine checks columns: reading them, also for the readers of one's views. */
+  /** The access to the catalog (`allow` of a catalog rule) that the engine requires for the privilege; null: none. */
+  catalogMode: 'read-only' | 'all' | null;
+  /** Whether SQL statements use the privilege, so that its holders may also execute queries. */
+  isUsedByStatements: boolean;
+  /** Whether the engine checks the privilege for each column: SELECT, and GRANT_SELECT for views that others read. */
   readsColumns: boolean;
-  /** The question whether it is held at a node, or at a column there. Principals in the node are asked about by name. */
-  asks: (resource: NamedNode, column?: string) => Question;
-  /** Verb phrase before the node in a sentence. */
+  /** The question whether a user holds the privilege at a node, or for a column there. */
+  questionAt: (resource: NamedNode, column?: string) => Question;
+  /** The privilege as a verb phrase, which the name of the node completes: `SELECT from`. */
   phrase: string;
 }
 
-const TERMS = {
-  to: POLICY_PRINCIPAL_TYPES,
-  inSystem: [],
-  parts: [],
-  contains: [],
-  takes: [],
-  onTables: null,
+const DEFAULT_TERMS = {
+  holderTypes: POLICY_PRINCIPAL_TYPES,
+  systemNodeKinds: [],
+  components: [],
+  alsoGives: [],
+  alsoTakes: [],
+  tablePrivilege: null,
   ownsSchemas: false,
   yieldsToRestrictions: false,
   yieldsToFilters: false,
   yieldsToMasks: false,
-  runs: null,
-  mode: null,
-  usedByStatements: true,
+  routineRight: null,
+  catalogMode: null,
+  isUsedByStatements: true,
   readsColumns: false,
 } as const satisfies Partial<PrivilegeTerms>;
 
-function onTables(privilege: TablePrivilege, phrase: string) {
+function tableTerms(privilege: TablePrivilege, phrase: string) {
   return {
-    ...TERMS,
+    ...DEFAULT_TERMS,
     family: 'table',
-    on: ['everything', ...LEVELS],
-    onTables: privilege,
-    mode: 'all',
-    asks: (resource, column) => ({ about: 'privilege', resource, privilege, column }),
+    nodeKinds: ['everything', ...LEVELS],
+    tablePrivilege: privilege,
+    catalogMode: 'all',
+    questionAt: (resource, column) => ({ about: 'privilege', resource, privilege, column }),
     phrase,
   } as const satisfies PrivilegeTerms;
 }
 
-/** A pass-through routine is as wide as the catalog's connection; the engine asks for the catalog itself first (seen on 483). */
-function onRoutines(kind: RoutineQuestion['kind'], phrase: string, privilege: FunctionPrivilege = 'EXECUTE') {
+/** Describes a privilege on routines. To use it, a user also needs access to the catalog. */
+function routineTerms(kind: RoutineQuestion['kind'], phrase: string, privilege: FunctionPrivilege = 'EXECUTE') {
   return {
-    ...TERMS,
+    ...DEFAULT_TERMS,
     family: 'routine',
-    on: ['everything', 'catalog', 'schema', 'routine'],
-    runs: { kind, privilege },
-    mode: 'read-only',
-    asks: (resource) => ({ about: 'routine', kind, resource, privilege }),
+    nodeKinds: ['everything', 'catalog', 'schema', 'routine'],
+    routineRight: { kind, privilege },
+    catalogMode: 'read-only',
+    questionAt: (resource) => ({ about: 'routine', kind, resource, privilege }),
     phrase,
   } as const satisfies PrivilegeTerms;
 }
 
-/** A right over the engine itself. */
-function onEngine(question: Question, phrase: string, usedByStatements = false) {
+function engineTerms(question: Question, phrase: string, isUsedByStatements = false) {
   return {
-    ...TERMS,
+    ...DEFAULT_TERMS,
     family: 'engine',
-    on: ['engine'],
-    usedByStatements,
-    asks: () => question,
+    nodeKinds: ['engine'],
+    isUsedByStatements,
+    questionAt: () => question,
     phrase,
   } as const satisfies PrivilegeTerms;
 }
 
-/** A right over the queries of all others, or of some owners. */
-function onQueries(right: 'view' | 'kill') {
-  const about = { about: 'queries', right } as const;
+function queryTerms(right: 'view' | 'kill') {
+  const queryQuestion = { about: 'queries', right } as const;
   return {
-    ...onEngine(about, `${right} other people's queries on`),
-    on: ['engine', 'queries'],
-    asks: ({ queries }) => (queries === undefined ? about : { ...about, owner: nameOf(queries) }),
+    ...engineTerms(queryQuestion, `${right} other people's queries on`),
+    nodeKinds: ['engine', 'queries'],
+    questionAt: ({ queries }) => (queries === undefined ? queryQuestion : { ...queryQuestion, owner: nameOf(queries) }),
   } as const satisfies PrivilegeTerms;
 }
 
-function nameOf(named: NamedPolicyPrincipal | undefined): string {
-  return named !== undefined && 'name' in named ? named.name : '';
+function nameOf(principal: NamedPolicyPrincipal | undefined): string {
+  return principal !== undefined && 'name' in principal ? principal.name : '';
 }
 
-/** Terms of all privileges (docs/decisions/0031). */
+/** Properties of each privilege: where it can be granted, and its effect (docs/decisions/0031). */
 export const PRIVILEGE_TERMS: Readonly<Record<Privilege, PrivilegeTerms>> = {
   SELECT: {
-    ...onTables('SELECT', 'SELECT from'),
-    inSystem: LEVELS,
-    takes: ['GRANT_SELECT'],
-    mode: 'read-only',
+    ...tableTerms('SELECT', 'SELECT from'),
+    systemNodeKinds: LEVELS,
+    alsoTakes: ['GRANT_SELECT'],
+    catalogMode: 'read-only',
     readsColumns: true,
   },
-  INSERT: { ...onTables('INSERT', 'INSERT into'), yieldsToMasks: true },
-  // TRUNCATE needs DELETE and ignores the filter (seen on 483).
-  DELETE: { ...onTables('DELETE', 'DELETE from'), yieldsToFilters: true, yieldsToMasks: true },
-  UPDATE: { ...onTables('UPDATE', 'UPDATE'), yieldsToFilters: true, yieldsToMasks: true },
+  INSERT: { ...tableTerms('INSERT', 'INSERT into'), yieldsToMasks: true },
+  // A filter takes DELETE away, because TRUNCATE also uses DELETE and ignores filters (seen on 483).
+  DELETE: { ...tableTerms('DELETE', 'DELETE from'), yieldsToFilters: true, yieldsToMasks: true },
+  UPDATE: { ...tableTerms('UPDATE', 'UPDATE'), yieldsToFilters: true, yieldsToMasks: true },
   SCHEMA_OWNERSHIP: {
-    ...onTables('OWNERSHIP', 'have OWNERSHIP of the schema'),
+    ...tableTerms('OWNERSHIP', 'have OWNERSHIP of the schema'),
     family: 'schema',
-    on: ['everything', 'catalog', 'schema'],
-    takes: ['OWNERSHIP'],
-    onTables: null,
+    nodeKinds: ['everything', 'catalog', 'schema'],
+    alsoTakes: ['OWNERSHIP'],
+    tablePrivilege: null,
     ownsSchemas: true,
     yieldsToRestrictions: true,
-    asks: ({ catalog, schema }, column) => ({
+    questionAt: ({ catalog, schema }, column) => ({
       about: 'schema-ownership',
       resource: nodeOf({ catalog, schema }),
       column,
     }),
   },
   TABLE_OWNERSHIP: {
-    ...onTables('OWNERSHIP', 'have OWNERSHIP of'),
-    takes: ['OWNERSHIP'],
+    ...tableTerms('OWNERSHIP', 'have OWNERSHIP of'),
+    alsoTakes: ['OWNERSHIP'],
     yieldsToRestrictions: true,
   },
   OWNERSHIP: {
-    ...onTables('OWNERSHIP', 'have OWNERSHIP of'),
-    parts: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
-    contains: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
-    takes: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
+    ...tableTerms('OWNERSHIP', 'have OWNERSHIP of'),
+    components: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
+    alsoGives: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
+    alsoTakes: ['SCHEMA_OWNERSHIP', 'TABLE_OWNERSHIP'],
     ownsSchemas: true,
     yieldsToRestrictions: true,
-    asks: (resource, column) =>
+    questionAt: (resource, column) =>
       resource.table === undefined
         ? { about: 'schema-ownership', resource, column }
         : { about: 'privilege', resource, privilege: 'OWNERSHIP', column },
   },
-  GRANT_SELECT: { ...onTables('GRANT_SELECT', 'have GRANT_SELECT on'), contains: ['SELECT'], readsColumns: true },
-  EXECUTE_FUNCTION: { ...onRoutines('function', 'execute functions of'), takes: ['GRANT_EXECUTE_FUNCTION'] },
-  // Lets the readers of its holder's views run the function in them.
+  GRANT_SELECT: { ...tableTerms('GRANT_SELECT', 'have GRANT_SELECT on'), alsoGives: ['SELECT'], readsColumns: true },
+  EXECUTE_FUNCTION: { ...routineTerms('function', 'execute functions of'), alsoTakes: ['GRANT_EXECUTE_FUNCTION'] },
+  // Lets the readers of a view run the functions that its owner used in the view.
   GRANT_EXECUTE_FUNCTION: {
-    ...onRoutines('function', 'have GRANT_EXECUTE on functions of', 'GRANT_EXECUTE'),
-    contains: ['EXECUTE_FUNCTION'],
+    ...routineTerms('function', 'have GRANT_EXECUTE on functions of', 'GRANT_EXECUTE'),
+    alsoGives: ['EXECUTE_FUNCTION'],
   },
-  CALL_PROCEDURE: { ...onRoutines('procedure', 'call procedures of'), inSystem: ['routine'] },
-  // Comes with every privilege that statements use; a deny of it takes only what its own grants give.
-  EXECUTE_QUERIES: onEngine({ about: 'queries', right: 'execute' }, 'execute queries on', true),
-  VIEW_QUERIES: onQueries('view'),
-  // Includes the procedure `KILL_QUERY`. Where this is denied, holders can still kill by the engine's API.
-  KILL_QUERIES: onQueries('kill'),
-  READ_SYSTEM_INFORMATION: onEngine({ about: 'system-information', right: 'read' }, 'read the system information of'),
-  // Shuts nodes down.
+  CALL_PROCEDURE: { ...routineTerms('procedure', 'call procedures of'), systemNodeKinds: ['routine'] },
+  // Every privilege with `isUsedByStatements` also gives this right, even to users to whom EXECUTE_QUERIES is denied.
+  EXECUTE_QUERIES: engineTerms({ about: 'queries', right: 'execute' }, 'execute queries on', true),
+  VIEW_QUERIES: queryTerms('view'),
+  // Includes the procedure `KILL_QUERY`. If the procedure is denied, holders can still kill queries by the engine's API.
+  KILL_QUERIES: queryTerms('kill'),
+  READ_SYSTEM_INFORMATION: engineTerms(
+    { about: 'system-information', right: 'read' },
+    'read the system information of',
+  ),
+  // Allows shutting nodes down.
   WRITE_SYSTEM_INFORMATION: {
-    ...onEngine({ about: 'system-information', right: 'write' }, 'write the system information of'),
-    to: ['user', 'engine'],
+    ...engineTerms({ about: 'system-information', right: 'write' }, 'write the system information of'),
+    holderTypes: ['user', 'engine'],
   },
-  // Users cannot impersonate. A session has the rights of the impersonated principal.
+  // Only engine principals can hold this privilege. A session has the rights of the impersonated principal.
   IMPERSONATE: {
-    ...TERMS,
+    ...DEFAULT_TERMS,
     family: 'acting',
-    on: ['acting'],
-    to: ['engine'],
-    usedByStatements: false,
-    asks: ({ as }) => ({ about: 'impersonation', newUser: nameOf(as) }),
+    nodeKinds: ['acting'],
+    holderTypes: ['engine'],
+    isUsedByStatements: false,
+    questionAt: ({ as }) => ({ about: 'impersonation', newUser: nameOf(as) }),
     phrase: 'act',
   },
 };
 
-/** In the order of `PRIVILEGES`, each once. */
+/** The distinct privileges in the order of `PRIVILEGES`. */
 export function orderedPrivileges(privileges: readonly Privilege[]): Privilege[] {
   return PRIVILEGES.filter((privilege) => privileges.includes(privilege));
 }
 
-/** What can be granted and denied on a node. */
+/** The privileges that can be granted and denied on a node. */
 export function privilegesOn(node: Node): Privilege[] {
   const kind = kindOf(node);
   return PRIVILEGES.filter((privilege) => {
-    const { on, inSystem } = PRIVILEGE_TERMS[privilege];
-    if (node.catalog !== SYSTEM) return on.includes(kind);
+    const { nodeKinds, systemNodeKinds } = PRIVILEGE_TERMS[privilege];
+    if (node.catalog !== SYSTEM) return nodeKinds.includes(kind);
     // Only one routine of `system` can be granted.
-    return inSystem.includes(kind) && (kind !== 'routine' || isKillQuery(node));
+    return systemNodeKinds.includes(kind) && (kind !== 'routine' || isKillQuery(node));
   });
 }
 
 /** Whether a privilege is about data: tables, their rows and columns, and schemas. */
-export function isOverData(privilege: Privilege): boolean {
+export function isDataPrivilege(privilege: Privilege): boolean {
   const { family } = PRIVILEGE_TERMS[privilege];
   return family === 'table' || family === 'schema';
 }
 
-/** Whether a privilege is about functions and procedures. Restrictions of data take these. */
-export function isOverRoutines(privilege: Privilege): boolean {
+/** Whether a privilege is about functions and procedures. Restrictions of data take these privileges away. */
+export function isRoutinePrivilege(privilege: Privilege): boolean {
   return PRIVILEGE_TERMS[privilege].family === 'routine';
 }
 
-/** All privileges that a grant of these gives: GRANT_SELECT contains SELECT. */
-export function withContained(privileges: readonly Privilege[]): Set<Privilege> {
-  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].contains]));
+/** All privileges that a grant of these privileges gives, including SELECT for GRANT_SELECT. */
+export function privilegesGivenBy(privileges: readonly Privilege[]): Set<Privilege> {
+  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].alsoGives]));
 }
 
-/** Replaces parts by their sum if all of them are held. The result is in the order of `PRIVILEGES`. */
-export function withSums(held: readonly Privilege[]): Privilege[] {
-  const sums = SUMS.filter((sum) => PRIVILEGE_TERMS[sum].parts.every((part) => held.includes(part)));
-  const said = sums.flatMap((sum) => PRIVILEGE_TERMS[sum].parts);
-  const others = held.filter((privilege) => !SUMS.includes(privilege) && !said.includes(privilege));
-  return orderedPrivileges([...others, ...sums]);
+/** Replaces composite privileges by their parts: OWNERSHIP by SCHEMA_OWNERSHIP and TABLE_OWNERSHIP. */
+export function splitComposites(privileges: readonly Privilege[]): Privilege[] {
+  return privileges.flatMap((privilege) => {
+    const { components } = PRIVILEGE_TERMS[privilege];
+    return components.length === 0 ? [privilege] : [...components];
+  });
 }
 
-const SUMS = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].parts.length > 0);
-
-/** All privileges that a deny of these takes: SELECT takes GRANT_SELECT with it. */
-export function withTaken(privileges: readonly Privilege[]): Set<Privilege> {
-  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].takes]));
+/** Replaces components by their composite privilege if the list has every component. The result is in the order of `PRIVILEGES`. */
+export function mergeIntoComposites(privileges: readonly Privilege[]): Privilege[] {
+  const composites = COMPOSITE_PRIVILEGES.filter((composite) =>
+    PRIVILEGE_TERMS[composite].components.every((component) => privileges.includes(component)),
+  );
+  const coveredComponents = splitComposites(composites);
+  const otherPrivileges = privileges.filter(
+    (privilege) => !COMPOSITE_PRIVILEGES.includes(privilege) && !coveredComponents.includes(privilege),
+  );
+  return orderedPrivileges([...otherPrivileges, ...composites]);
 }
 
-/** Why a grant of these cannot name a principal; null: it can. */
+const COMPOSITE_PRIVILEGES = PRIVILEGES.filter((privilege) => PRIVILEGE_TERMS[privilege].components.length > 0);
+
+/** All privileges that a deny of these privileges takes away, including GRANT_SELECT for SELECT. */
+export function privilegesTakenBy(privileges: readonly Privilege[]): Set<Privilege> {
+  return new Set(privileges.flatMap((privilege) => [privilege, ...PRIVILEGE_TERMS[privilege].alsoTakes]));
+}
+
+/** The reason why these privileges cannot be granted to a principal; null: they can. */
 export function holderProblem(privileges: readonly Privilege[], { type }: PolicyPrincipal): string | null {
-  const refused = privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].to.includes(type));
-  const [first] = refused;
+  const refusedPrivileges = privileges.filter((privilege) => !PRIVILEGE_TERMS[privilege].holderTypes.includes(type));
+  const [first] = refusedPrivileges;
   if (first === undefined) return null;
-  const holders = PRIVILEGE_TERMS[first].to.map((each) => PRINCIPAL_TYPE_TEXTS[each]);
-  return `${refused.join(', ')} can be granted to ${holders.join(' or ')} alone`;
+  const holderTexts = PRIVILEGE_TERMS[first].holderTypes.map((type) => PRINCIPAL_TYPE_TEXTS[type]);
+  return `${refusedPrivileges.join(', ')} can be granted to ${holderTexts.join(' or ')} alone`;
 }

@@ -25,7 +25,7 @@ function team() {
   return aSnapshot().group('team', ['ana', 'bo', 'cy'], ['etl']).deactivated('cy').may('SELECT', 'sales').user('dee');
 }
 
-/** By the specification, whose queries a user views and kills, `v` and `k` before the name; the rules say the same, and are proved. */
+/** Owners whose queries a user views (`v` before the name) and kills (`k`) by the specification. Checks that the proved rules give the same. */
 function queriesOf(snapshot: Snapshot, holder: string): string[] {
   const { text, document } = compile(snapshot);
   expect(checkRules(text, snapshot).filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -84,8 +84,8 @@ describe('rights over the queries of some', () => {
     const may = (snapshot: Snapshot) => {
       const evaluator = new Evaluator(compile(snapshot).document);
       expect(queriesOf(snapshot, 'dee')).toBeDefined();
-      const call = PRIVILEGE_TERMS.CALL_PROCEDURE.asks(KILL_QUERY);
-      return [evaluator.mayWithQueries('dee', 'execute'), evaluator.allows('dee', call)];
+      const call = PRIVILEGE_TERMS.CALL_PROCEDURE.questionAt(KILL_QUERY);
+      return [evaluator.hasQueryRight('dee', 'execute'), evaluator.allows('dee', call)];
     };
     expect(may(team().may('KILL_QUERIES', ofUser(1)).snapshot())).toEqual([true, true]);
     expect(may(team().may('KILL_QUERIES', ofUser(1)).mayNot('system.runtime.kill_query()').snapshot())).toEqual([

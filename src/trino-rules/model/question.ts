@@ -6,24 +6,24 @@ import type {
 } from '../document/rules-document.js';
 import type { Node, NodeInCatalog } from './node.js';
 
-interface AtNode {
-  /** An unnamed level has a fresh name. */
+interface NodeReference {
+  /** An absent table, schema or catalog stands for an invented name that no grant or rule contains. */
   resource: Node;
-  /** Only this column of its tables. */
+  /** Limits the question to this column of the tables. */
   column?: string | undefined;
 }
 
 export type DataQuestion =
-  | ({ about: 'privilege'; privilege: TablePrivilege } & AtNode)
-  | ({ about: 'schema-ownership' } & AtNode)
-  /** `ALTER TABLE … EXECUTE`: procedures of the connector that change a table for everybody. */
-  | ({ about: 'table-procedures' } & AtNode);
+  | ({ about: 'privilege'; privilege: TablePrivilege } & NodeReference)
+  | ({ about: 'schema-ownership' } & NodeReference)
+  /** `ALTER TABLE … EXECUTE`: procedures of a connector that change a table for all users. */
+  | ({ about: 'table-procedures' } & NodeReference);
 
-/** Whether a connector's function or procedure may be run, or the right passed on. */
+/** Whether a user may run a connector's function or procedure. GRANT_EXECUTE: whether views of the user may run a function for others. */
 export interface RoutineQuestion {
   about: 'routine';
   kind: 'function' | 'procedure';
-  /** An unnamed level or routine has a fresh name. */
+  /** The routine. An absent name stands for an invented name that no grant or rule contains. */
   resource: Node;
   privilege: FunctionPrivilege;
 }
@@ -31,23 +31,24 @@ export interface RoutineQuestion {
 export type NodeQuestion = DataQuestion | RoutineQuestion;
 
 export type RightQuestion =
-  /** Whether this is the mode in which a user enters the catalog. */
+  /** Whether the user's access to the catalog is exactly this mode. */
   | { about: 'catalog-mode'; resource: NodeInCatalog; mode: 'all' | 'read-only' }
-  /** Executing one's own queries, or viewing or killing queries of this owner; without an owner, of any other user. */
+  /** Whether a user may execute queries, or view or kill queries of `owner`. Without `owner`: queries of a user whom no grant or rule names. */
   | { about: 'queries'; right: QueryRight; owner?: string | undefined }
   | { about: 'impersonation'; newUser: string }
   | { about: 'system-information'; right: SystemInformationRight }
   | { about: 'session-property'; property: string; catalog: string | null };
 
-/** Every question about a user: `decide` answers it by the grants, `Evaluator.allows` by the rules. */
+/** A question about the access of a user. `decide` answers it from the grants, `Evaluator.allows` from the rules. */
 export type Question = NodeQuestion | RightQuestion;
 
 export function isAboutData(question: Question): question is DataQuestion {
   return ['privilege', 'schema-ownership', 'table-procedures'].includes(question.about);
 }
 
-export function isAtNode(question: Question): question is NodeQuestion {
-  return question.about === 'routine' || isAboutData(question);
+/** Whether a question is about access that grants on a node give. No grant gives a catalog mode. */
+export function isNodeQuestion<Q extends { about: string }>(question: Q): question is Exclude<Q, RightQuestion> {
+  return 'resource' in question && question.about !== 'catalog-mode';
 }
 
 export function columnOf(question: NodeQuestion): string | undefined {

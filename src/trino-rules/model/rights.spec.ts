@@ -1,20 +1,25 @@
 import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { decide } from './decision.js';
-import { intentAt, reachesSomething } from './intent.js';
+import { intentAt, hasAnyAccess } from './intent.js';
 import type { Privilege } from './privilege.js';
 import { catalogMode } from './rights.js';
 
 it('finds what a column gives back that is hidden below its mask', () => {
   const ana = { type: 'user', id: 1 } as const;
   const masked = aSnapshot().user('ana').may('DELETE', '').seesMasked('', 'card', 'NULL');
-  expect(reachesSomething(masked.snapshot(), ana)).toBe(false);
+  expect(hasAnyAccess(masked.snapshot(), ana)).toBe(false);
   const hidden = masked.doesNotSee('sales.eu', 'card').snapshot();
-  expect([reachesSomething(hidden, ana), catalogMode(hidden, ana, 'sales')]).toEqual([true, 'all']);
+  expect([hasAnyAccess(hidden, ana), catalogMode(hidden, ana, 'sales')]).toEqual([true, 'all']);
   expect(catalogMode(hidden, ana, 'hr')).toBe('none');
 
   const raw = aSnapshot().user('ana').may('DELETE', '').seesMasked('', '_key', 'NULL');
-  expect(reachesSomething(raw.snapshot(), ana)).toBe(false);
-  expect(reachesSomething(raw.with({ rawColumnCatalogs: ['kafka'] }).snapshot(), ana)).toBe(true);
+  expect(hasAnyAccess(raw.snapshot(), ana)).toBe(false);
+  expect(hasAnyAccess(raw.with({ rawColumnCatalogs: ['kafka'] }).snapshot(), ana)).toBe(true);
+
+  const twice = aSnapshot().user('ana').may('INSERT', 'sales').seesMasked('sales', 'card', 'NULL');
+  expect(hasAnyAccess(twice.snapshot(), ana)).toBe(false);
+  const contradicting = twice.seesMasked('sales.eu', 'card', '0').seesMasked('sales.eu', 'card', '1').snapshot();
+  expect([hasAnyAccess(contradicting, ana), catalogMode(contradicting, ana, 'sales')]).toEqual([true, 'all']);
 });
 
 describe('service accounts', () => {
@@ -28,7 +33,7 @@ describe('service accounts', () => {
     });
     expect(intentAt(snapshot, account, { catalog: 'tpch' })).toMatchObject({ privileges: ['SELECT'], filters: [] });
     expect(intentAt(snapshot, account, { catalog: 'sales' }).privileges).toEqual([]);
-    expect(reachesSomething(snapshot, account)).toBe(true);
+    expect(hasAnyAccess(snapshot, account)).toBe(true);
   });
 
   it('impersonate no user, except our own, which impersonates active users with access', () => {

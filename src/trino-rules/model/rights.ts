@@ -1,20 +1,20 @@
-import { MARKER } from '../document/rules-document.js';
+import { MARKER_PREFIX } from '../document/rules-document.js';
 import { OPEN_SYSTEM_SCHEMAS } from './resource.js';
-import { wideningNodes, type Intent, intentAt, NO_ENTRIES, reachesSomething } from './intent.js';
+import { wideningNodes, type Intent, intentAt, NO_ENTRIES, hasAnyAccess } from './intent.js';
 import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { isKillQuery, KILL_QUERY, type Node, SYSTEM } from './node.js';
-import { type Privilege, PRIVILEGE_TERMS, withTaken, withContained } from './privilege.js';
-import { canBeImpersonated, holdsActing, principalNamed } from './named-others.js';
+import { type Privilege, PRIVILEGE_TERMS, privilegesTakenBy, privilegesGivenBy } from './privilege.js';
+import { isReplacementSafe, hasImpersonateGrant, principalNamed } from './named-others.js';
 import type { Question, RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Whether one principal has a right that is not about data, and the sources of the right. */
+/** Whether a principal has a right that is not about data, and the grants, policies or settings that decide it. */
 export interface RightIntent extends Intent {
   isHeld: boolean;
 }
 
-/** The intent for a right that is not granted: it follows from the settings, or from other access. */
+/** Whether a principal has a right that is not about data. Most such rights follow from the settings or from other access. */
 export function rightIntent(
   snapshot: Snapshot,
   principal: Principal,
@@ -23,121 +23,129 @@ export function rightIntent(
 ): RightIntent {
   switch (question.about) {
     case 'catalog-mode':
-      return held(catalogMode(snapshot, principal, question.resource.catalog) === question.mode, null);
+      return ungrantedIntent(catalogMode(snapshot, principal, question.resource.catalog) === question.mode, null);
     case 'queries': {
-      const granted = grantedIntent(snapshot, principal, EXECUTING, principals);
-      const comesWithAccess = !granted.isHeld && reachesSomething(snapshot, principal, principals);
-      return comesWithAccess ? held(true, 'reaches-something') : granted;
+      const executionIntent = grantableRightIntent(snapshot, principal, EXECUTE_RIGHT, principals);
+      const comesWithAccess = !executionIntent.isHeld && hasAnyAccess(snapshot, principal, principals);
+      return comesWithAccess ? ungrantedIntent(true, 'reaches-something') : executionIntent;
     }
     case 'impersonation':
-      return becomes(snapshot, principal, question.newUser)
-        ? held(true, 'service-account')
-        : actsAs(snapshot, principal, question.newUser, principals);
+      return ownAccountImpersonates(snapshot, principal, question.newUser)
+        ? ungrantedIntent(true, 'service-account')
+        : intentToImpersonate(snapshot, principal, question.newUser, principals);
     case 'system-information':
-      return NOT_HELD;
+      return NO_RIGHT;
     case 'session-property':
-      return question.catalog === null
-        ? systemProperty(snapshot, principal, question.property)
-        : held(isServiceAccount(snapshot, principal) && isServed(snapshot, question.catalog), 'service-account');
+      if (question.catalog === null) return systemPropertyIntent(snapshot, principal, question.property);
+      return isServiceAccount(snapshot, principal) && isOpenToServiceAccounts(snapshot, question.catalog)
+        ? ungrantedIntent(true, 'service-account')
+        : NO_RIGHT;
   }
 }
 
-/** The intent for a right over the engine, over queries or to impersonate. Its policies are only the denies that take the right. */
-export function grantedIntent(
+export function grantableRightIntent(
   snapshot: Snapshot,
   principal: Principal,
-  { resource, privilege }: GrantedRight,
+  { resource, privilege }: GrantableRight,
   principals: Principals,
 ): RightIntent {
   const { privileges, grants, policies } = intentAt(snapshot, principal, resource, principals);
   return {
     isHeld: privileges.includes(privilege),
-    grants: grants.filter(({ source }) => withContained(source.privileges).has(privilege)),
-    policies: policies.filter(({ source }) => source.kind === 'deny' && withTaken(source.privileges).has(privilege)),
-    elsewhere: [],
-    standing: null,
+    grants: grants.filter(({ source }) => privilegesGivenBy(source.privileges).has(privilege)),
+    policies: policies.filter(
+      ({ source }) => source.kind === 'deny' && privilegesTakenBy(source.privileges).has(privilege),
+    ),
+    policiesElsewhere: [],
+    ungrantedSource: null,
   };
 }
 
-/** The mode in which a principal enters a catalog: that of the widest privilege anywhere in it. */
+/** The access to a catalog (`allow` of a catalog rule) that the privileges of a principal in the catalog need. */
 export function catalogMode(snapshot: Snapshot, principal: Principal, catalog: string): 'all' | 'read-only' | 'none' {
-  const named = wideningNodes(snapshot).filter((node) => node.catalog === catalog);
-  const system: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), KILL_QUERY];
-  const nodes = [{ catalog }, ...named, ...(catalog === SYSTEM ? system : [])];
+  const nodesInCatalog = wideningNodes(snapshot).filter((node) => node.catalog === catalog);
+  const openSystemNodes: Node[] = [...OPEN_SYSTEM_SCHEMAS.map((schema) => ({ catalog, schema })), KILL_QUERY];
+  const checkedNodes = [{ catalog }, ...nodesInCatalog, ...(catalog === SYSTEM ? openSystemNodes : [])];
   const principals = new Principals(snapshot);
-  const modes = nodes
+  const neededModes = checkedNodes
     .flatMap((node) => intentAt(snapshot, principal, node, principals).privileges)
-    .map((privilege) => PRIVILEGE_TERMS[privilege].mode);
-  return modes.includes('all') ? 'all' : modes.includes('read-only') ? 'read-only' : 'none';
+    .map((privilege) => PRIVILEGE_TERMS[privilege].catalogMode);
+  return neededModes.includes('all') ? 'all' : neededModes.includes('read-only') ? 'read-only' : 'none';
 }
 
-/** Impersonation needs a grant to the principal itself. The policies include denies even without such a grant. */
-function actsAs(snapshot: Snapshot, principal: Principal, newUser: string, principals: Principals): RightIntent {
+/** Only a grant to the principal itself, not to its group, gives the right to impersonate. Denies are listed even without such a grant. */
+function intentToImpersonate(
+  snapshot: Snapshot,
+  principal: Principal,
+  newUser: string,
+  principals: Principals,
+): RightIntent {
   const right = { resource: { as: principalNamed(principals, newUser) }, privilege: 'IMPERSONATE' } as const;
-  const intent = grantedIntent(snapshot, principal, right, principals);
-  return holdsActing(principals, principal) ? intent : { ...intent, isHeld: false, grants: [] };
+  const intent = grantableRightIntent(snapshot, principal, right, principals);
+  return hasImpersonateGrant(principals, principal) ? intent : { ...intent, isHeld: false, grants: [] };
 }
 
-/** Grantline's own account may impersonate active users with any access. */
-function becomes(snapshot: Snapshot, principal: Principal, newUser: string): boolean {
+/** Whether a principal is Grantline's own account and may impersonate a user. It may impersonate active users with any access. */
+function ownAccountImpersonates(snapshot: Snapshot, principal: Principal, newUser: string): boolean {
   const { impersonation, ownAccount } = snapshot.settings;
-  const isOwn = principal.type === 'engine' && principal.name === ownAccount;
+  const isOwnAccount = principal.type === 'engine' && principal.name === ownAccount;
   return (
     impersonation &&
-    isOwn &&
-    canBeImpersonated(newUser) &&
-    snapshot.users.some(({ id, name }) => name === newUser && reachesSomething(snapshot, { type: 'user', id }))
+    isOwnAccount &&
+    isReplacementSafe(newUser) &&
+    snapshot.users.some(({ id, name }) => name === newUser && hasAnyAccess(snapshot, { type: 'user', id }))
   );
 }
 
-/** Service accounts may set every property; all other principals with access may set those that the settings list. */
-function systemProperty(snapshot: Snapshot, principal: Principal, property: string): RightIntent {
-  // Marks the version in force, and gives no access.
-  if (property.startsWith(MARKER)) return NOT_HELD;
-  if (isServiceAccount(snapshot, principal)) return held(true, 'service-account');
+/** The intent for a system session property. Service accounts may set all properties. Others with access may set those in the settings. */
+function systemPropertyIntent(snapshot: Snapshot, principal: Principal, property: string): RightIntent {
+  // A property with this prefix marks the version of the rules that is in force. No user may set such a property.
+  if (property.startsWith(MARKER_PREFIX)) return NO_RIGHT;
+  if (isServiceAccount(snapshot, principal)) return ungrantedIntent(true, 'service-account');
   const isListed = snapshot.settings.sessionProperties.includes(property);
-  return held(isListed && reachesSomething(snapshot, principal), 'reaches-something');
+  return ungrantedIntent(isListed && hasAnyAccess(snapshot, principal), 'reaches-something');
 }
 
-/** Whether the settings give service accounts something in a catalog. */
-function isServed({ settings }: Snapshot, catalog: string): boolean {
+/** Whether the settings give service accounts access to a catalog. */
+function isOpenToServiceAccounts({ settings }: Snapshot, catalog: string): boolean {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = settings;
   return [...writableCatalogs, ...readableCatalogs].includes(catalog) && ![metadataCatalog, SYSTEM].includes(catalog);
 }
 
-function held(isHeld: boolean, standing: Intent['standing']): RightIntent {
-  return isHeld ? { ...NO_ENTRIES, isHeld, standing } : NOT_HELD;
+function ungrantedIntent(isHeld: boolean, ungrantedSource: Intent['ungrantedSource']): RightIntent {
+  return isHeld ? { ...NO_ENTRIES, isHeld, ungrantedSource } : NO_RIGHT;
 }
 
-const NOT_HELD: RightIntent = { ...NO_ENTRIES, isHeld: false, standing: null };
+const NO_RIGHT: RightIntent = { ...NO_ENTRIES, isHeld: false, ungrantedSource: null };
 
-/** The node on which a right is granted (outside of the tree), and the privilege that gives the right. */
-interface GrantedRight {
+/** The node (outside of the catalogs) on which a right is granted, and the privilege that gives the right. */
+interface GrantableRight {
   resource: Node;
   privilege: Privilege;
 }
 
-/** The right to execute queries, which access to anything gives as well. */
-export const EXECUTING = { resource: { engine: true }, privilege: 'EXECUTE_QUERIES' } as const satisfies GrantedRight;
+/** The right to execute queries, which any access also gives. */
+export const EXECUTE_RIGHT = {
+  resource: { engine: true },
+  privilege: 'EXECUTE_QUERIES',
+} as const satisfies GrantableRight;
 
-/** Where a right over the engine is granted; null: the right follows from the settings, or from access to something. */
-export function grantedOnEngine(question: Question, principals: Principals): GrantedRight | null {
-  const engine = { engine: true } as const;
+export function grantableRightOf(question: Question, principals: Principals): GrantableRight | null {
+  const engineNode = { engine: true } as const;
   if (question.about === 'queries' && question.right !== 'execute') {
     const { right, owner } = question;
-    const resource = owner === undefined ? engine : { queries: principalNamed(principals, owner) };
+    const resource = owner === undefined ? engineNode : { queries: principalNamed(principals, owner) };
     return { resource, privilege: right === 'view' ? 'VIEW_QUERIES' : 'KILL_QUERIES' };
   }
   if (question.about === 'system-information')
     return {
-      resource: engine,
+      resource: engineNode,
       privilege: question.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION',
     };
   return null;
 }
 
-/** `CALL system.runtime.kill_query` */
-export function isKilling(question: Question): boolean {
+export function callsKillQuery(question: Question): boolean {
   if (question.about !== 'routine' || question.kind !== 'procedure' || question.privilege !== 'EXECUTE') return false;
   return isKillQuery(question.resource);
 }

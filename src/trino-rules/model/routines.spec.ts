@@ -8,7 +8,7 @@ import { compile } from '../compile/compile.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
 import type { FunctionPrivilege } from '../document/rules-document.js';
-import { reachesSomething } from './intent.js';
+import { hasAnyAccess } from './intent.js';
 import { catalogMode } from './rights.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -64,8 +64,8 @@ describe('running functions and procedures', () => {
 
   it('counts as reaching something, and lets into the catalog for reading', () => {
     const [with_, without] = [story().snapshot(), story().seesOnly('sales.hr.t', 'true').snapshot()];
-    expect([reachesSomething(with_, ana), catalogMode(with_, ana, 'sales')]).toEqual([true, 'read-only']);
-    expect([reachesSomething(without, ana), catalogMode(without, ana, 'sales')]).toEqual([false, 'none']);
+    expect([hasAnyAccess(with_, ana), catalogMode(with_, ana, 'sales')]).toEqual([true, 'read-only']);
+    expect([hasAnyAccess(without, ana), catalogMode(without, ana, 'sales')]).toEqual([false, 'none']);
   });
 
   it('yields to a restriction of data in the same catalog, and the explanation names it', () => {

@@ -6,34 +6,34 @@ export interface SnapshotProblem {
 
 type Fields<K extends string> = Partial<Record<K, unknown>>;
 
-/** Reads a parsed JSON value of unknown shape and collects all problems. Results are valid only without any. */
+/** Reads a parsed JSON value of unknown shape and collects all problems. Results are valid only if there are no problems. */
 export class SnapshotDecoder {
   readonly problems: SnapshotProblem[] = [];
-  /** Path of the last value that is no object, so that problems of its missing fields are not listed. */
-  private noObject: string | null = null;
+  /** Path of the last value that should have been an object. Problems of its fields are not listed. */
+  private lastNonObjectPath: string | null = null;
 
   addProblem(path: string, message: string): void {
-    if (!this.isField(path)) this.problems.push({ path, message });
+    if (!this.isInNonObject(path)) this.problems.push({ path, message });
   }
 
-  private isField(path: string): boolean {
-    return this.noObject !== null && path.startsWith(`${this.noObject}.`);
+  private isInNonObject(path: string): boolean {
+    return this.lastNonObjectPath !== null && path.startsWith(`${this.lastNonObjectPath}.`);
   }
 
-  object<K extends string>(value: unknown, path: string, known: readonly K[]): Fields<K> {
+  object<K extends string>(value: unknown, path: string, knownFields: readonly K[]): Fields<K> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       this.addProblem(path, 'must be an object');
-      if (!this.isField(path)) this.noObject = path;
+      if (!this.isInNonObject(path)) this.lastNonObjectPath = path;
       return {};
     }
     for (const key of Object.keys(value)) {
-      if (!known.some((name) => name === key)) this.addProblem(join(path, key), 'is not a known field');
+      if (!knownFields.some((name) => name === key)) this.addProblem(joinPath(path, key), 'is not a known field');
     }
     return value;
   }
 
-  list<T>(value: unknown, path: string, read: (item: unknown, path: string) => T): T[] {
-    if (Array.isArray(value)) return value.map((item, i) => read(item, `${path}[${i}]`));
+  list<T>(value: unknown, path: string, readItem: (item: unknown, path: string) => T): T[] {
+    if (Array.isArray(value)) return value.map((item, i) => readItem(item, `${path}[${i}]`));
     this.addProblem(path, 'must be a list');
     return [];
   }
@@ -63,16 +63,16 @@ export class SnapshotDecoder {
   }
 
   oneOf<T extends string>(value: unknown, path: string, choices: readonly T[]): T | undefined {
-    const chosen = choices.find((choice) => choice === value);
-    if (chosen === undefined) this.addProblem(path, `must be one of ${choices.join(', ')}`);
-    return chosen;
+    const choiceFound = choices.find((choice) => choice === value);
+    if (choiceFound === undefined) this.addProblem(path, `must be one of ${choices.join(', ')}`);
+    return choiceFound;
   }
 
-  /** ISO 8601 in UTC, as in `2026-11-20T00:00:00.000Z`. */
+  /** Reads a moment in ISO 8601 and UTC, such as `2026-11-20T00:00:00.000Z`. */
   instant(value: unknown, path: string): Date {
-    const text = typeof value === 'string' && INSTANT.test(value) ? value : '';
+    const text = typeof value === 'string' && INSTANT_PATTERN.test(value) ? value : '';
     const date = new Date(text);
-    // `Date` reads 30 February as 2 March.
+    // The dates are compared, because `Date` reads 30 February as 2 March.
     if (!Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text.slice(0, 10)) return date;
     this.addProblem(path, 'must be a moment in UTC such as 2026-11-20T00:00:00.000Z');
     return new Date(0);
@@ -81,8 +81,8 @@ export class SnapshotDecoder {
 
 /** The largest integer of the database. */
 const MAX_ID = 2 ** 31 - 1;
-const INSTANT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,3})?)?Z$/;
+const INSTANT_PATTERN = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 
-export function join(path: string, key: string): string {
+export function joinPath(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }

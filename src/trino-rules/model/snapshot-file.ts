@@ -1,67 +1,71 @@
+import { isObject } from '../../kernel/json-reader.js';
 import { nameProblem, resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
 import { guaranteeFields, GuaranteeReader } from './guarantee-file.js';
-import { type Node, withNamed } from './node.js';
-import { byName, type PolicyPrincipal } from './principal.js';
+import { type Node, mapPrincipal } from './node.js';
+import { principalWithoutId, type PolicyPrincipal } from './principal.js';
 import { Principals } from './principals.js';
 import { SnapshotDecoder, type SnapshotProblem } from './snapshot-decoder.js';
-import { SnapshotNames, SnapshotRows } from './snapshot-rows.js';
+import { SnapshotPrincipalReader, SnapshotRowReader } from './snapshot-rows.js';
 import type { Snapshot, SnapshotSettings, SnapshotUser } from './snapshot.js';
 
 export type SnapshotReading = { kind: 'read'; snapshot: Snapshot } | { kind: 'refused'; problems: SnapshotProblem[] };
 
-/** Defaults for the settings and the time that a file does not give. */
 export interface SnapshotDefaults {
   settings: SnapshotSettings;
   at: Date;
-  /** Message for a name that no user has. */
-  unknownUser?: (name: string) => string;
+  /** The message for a user whom the file names but does not list. */
+  unknownUserMessage?: (name: string) => string;
 }
 
 /**
- * Reads the snapshot form (version 1) out of a value that JSON or YAML was parsed to, and lists every problem at once. Rows
- * without an id are numbered after the highest one given; principals and members are ids or names.
+ * Reads a snapshot file (version 1) from its parsed JSON or YAML value, and lists all problems at once. Rows without an id are numbered
+ * after the highest id in the file. Principals and members are ids or names.
  */
 export function readSnapshot(value: unknown, defaults: SnapshotDefaults): SnapshotReading {
-  const form = new SnapshotDecoder();
-  const file = form.object(value, '', KEYS);
-  if (form.problems.some(({ path }) => path === '')) return { kind: 'refused', problems: form.problems };
-  if (file.version !== 1) form.addProblem('version', 'must be 1');
-  const settings = decodeSettings(form, file.settings ?? {}, defaults.settings);
-  const users = numbered(form, file.users, 'users', (row, path, id): SnapshotUser => {
-    const { name, is_active } = form.object(row, path, ['id', 'name', 'is_active']);
-    const isActive = is_active === undefined || form.boolean(is_active, `${path}.is_active`);
-    return { id, name: form.text(name, `${path}.name`, nameProblem), isActive };
+  const decoder = new SnapshotDecoder();
+  const file = decoder.object(value, '', FILE_FIELDS);
+  if (decoder.problems.some(({ path }) => path === '')) return { kind: 'refused', problems: decoder.problems };
+  if (file.version !== 1) decoder.addProblem('version', 'must be 1');
+  const settings = decodeSettings(decoder, file.settings ?? {}, defaults.settings);
+  const users = readRows(decoder, file, 'users', (row, path, id): SnapshotUser => {
+    const { name, is_active } = decoder.object(row, path, ['id', 'name', 'is_active']);
+    const isActive = is_active === undefined || decoder.boolean(is_active, `${path}.is_active`);
+    return { id, name: decoder.text(name, `${path}.name`, nameProblem), isActive };
   });
-  const named = numbered(form, file.groups, 'groups', (row, path, id) => {
-    const { name, members } = form.object(row, path, ['id', 'name', 'members', 'description']);
-    return { id, name: form.text(name, `${path}.name`, nameProblem), listed: members ?? [], path };
+  const groupRows = readRows(decoder, file, 'groups', (row, path, id) => {
+    const { name, members } = decoder.object(row, path, ['id', 'name', 'members', 'description']);
+    return { id, name: decoder.text(name, `${path}.name`, nameProblem), memberValues: members ?? [], path };
   });
-  const names = new SnapshotNames(form, users, named, settings, defaults.unknownUser);
-  const groups = named.map(({ id, name, listed, path }) => {
-    const listing = form.list(listed, `${path}.members`, (member, at) => names.member(member, at));
-    const members = listing.flatMap((member) => (member.type === 'user' ? [member.id] : []));
-    const engines = listing.flatMap((member) => (member.type === 'engine' ? [member.name] : []));
+  const principals = new SnapshotPrincipalReader(decoder, users, groupRows, settings, defaults.unknownUserMessage);
+  const groups = groupRows.map(({ id, name, memberValues, path }) => {
+    const readMember = (item: unknown, itemPath: string) => principals.readMember(item, itemPath);
+    const memberList = decoder.list(memberValues, `${path}.members`, readMember);
+    const members = memberList.flatMap((member) => (member.type === 'user' ? [member.id] : []));
+    const engines = memberList.flatMap((member) => (member.type === 'engine' ? [member.name] : []));
     return { id, name, members: [...new Set(members)], engines: [...new Set(engines)] };
   });
-  const rows = new SnapshotRows(form, names, settings);
-  const grants = numbered(form, file.grants, 'grants', (row, path, id) => rows.grant(row, path, id));
-  const policies = numbered(form, file.policies, 'policies', (row, path, id) => rows.policy(row, path, id));
-  const reader = new GuaranteeReader(form, names, rows);
-  const guarantees = numbered(form, file.guarantees, 'guarantees', (row, path, id) => reader.guarantee(row, path, id));
-  const at = file.at === undefined ? defaults.at : form.instant(file.at, 'at');
-  if (form.problems.length > 0) return { kind: 'refused', problems: form.problems };
-  const given = guarantees.length > 0 && { guarantees };
-  return { kind: 'read', snapshot: { users, groups, grants, policies, settings, at, ...given } };
+  const rowReader = new SnapshotRowReader(decoder, principals, settings);
+  const grants = readRows(decoder, file, 'grants', (row, path, id) => rowReader.readGrant(row, path, id));
+  const policies = readRows(decoder, file, 'policies', (row, path, id) => rowReader.readPolicy(row, path, id));
+  const guaranteeReader = new GuaranteeReader(decoder, rowReader);
+  const guarantees = readRows(decoder, file, 'guarantees', (row, path, id) =>
+    guaranteeReader.readGuarantee(row, path, id),
+  );
+  const at = file.at === undefined ? defaults.at : decoder.instant(file.at, 'at');
+  if (decoder.problems.length > 0) return { kind: 'refused', problems: decoder.problems };
+  const guaranteesIfAny = guarantees.length > 0 && { guarantees };
+  return { kind: 'read', snapshot: { users, groups, grants, policies, settings, at, ...guaranteesIfAny } };
 }
 
-const KEYS = ['version', 'users', 'groups', 'grants', 'policies', 'guarantees', 'settings', 'at'] as const;
+const FILE_FIELDS = ['version', 'users', 'groups', 'grants', 'policies', 'guarantees', 'settings', 'at'] as const;
 
-/** The snapshot as a plain JSON value of the same form, with names for principals and members; reading it gives the same. */
+/** The snapshot as a JSON value that `readSnapshot` reads back, with names for principals and members. */
 export function writeSnapshot(snapshot: Snapshot): object {
   const { users, groups, grants, policies, settings, at, guarantees } = snapshot;
   const principals = new Principals(snapshot);
-  const principal = (named: PolicyPrincipal): object => byName(principals.named(named));
-  const node = (resource: Node): object => withNamed(resource, principal);
+  const principalForm = (principal: PolicyPrincipal): object =>
+    principalWithoutId(principals.principalWithName(principal));
+  const nodeForm = (resource: Node): object => mapPrincipal(resource, principalForm);
   return {
     version: 1,
     users: users.map(({ id, name, isActive }) => ({ id, name, is_active: isActive })),
@@ -72,47 +76,49 @@ export function writeSnapshot(snapshot: Snapshot): object {
     })),
     grants: grants.map((grant) => ({
       id: grant.id,
-      principal: principal(grant.principal),
-      resource: node(grant.resource),
+      principal: principalForm(grant.principal),
+      resource: nodeForm(grant.resource),
       privileges: grant.privileges,
       expires_at: grant.expiresAt?.toISOString() ?? null,
       revoked_at: grant.revokedAt?.toISOString() ?? null,
     })),
     policies: policies.map((policy) => ({
       ...policy,
-      resource: node(policy.resource),
-      principal: principal(policy.principal),
-      except: policy.except.map(principal),
+      resource: nodeForm(policy.resource),
+      principal: principalForm(policy.principal),
+      except: policy.except.map(principalForm),
     })),
-    settings: Object.fromEntries(Object.entries(FIELDS).map(([field, key]) => [field, settings[key]])),
+    settings: Object.fromEntries(Object.entries(SETTING_FIELDS).map(([field, key]) => [field, settings[key]])),
     at: at.toISOString(),
-    ...(guarantees && { guarantees: guarantees.map((each) => ({ id: each.id, ...guaranteeFields(each, principal) })) }),
+    ...(guarantees && {
+      guarantees: guarantees.map((row) => ({ id: row.id, ...guaranteeFields(row, principalForm) })),
+    }),
   };
 }
 
-/** Reads a list of rows that may carry an id each. */
-function numbered<T>(
-  form: SnapshotDecoder,
-  value: unknown,
-  path: string,
-  read: (row: unknown, path: string, id: number) => T,
+/** Reads the rows in a field of the file. Rows without an id get a new id. */
+function readRows<T>(
+  decoder: SnapshotDecoder,
+  file: Partial<Record<(typeof FILE_FIELDS)[number], unknown>>,
+  field: 'users' | 'groups' | 'grants' | 'policies' | 'guarantees',
+  readRow: (row: unknown, path: string, id: number) => T,
 ): T[] {
-  const rows = form.list(value ?? [], path, (row, at) => ({ row, at, given: givenId(row) }));
-  const ids = rows.flatMap(({ given, at }) => (given === undefined ? [] : [form.id(given, `${at}.id`)]));
-  let next = ids.reduce((highest, id) => Math.max(highest, id), 0);
-  const seen = new Set<unknown>();
-  return rows.map(({ row, at, given }) => {
-    if (given !== undefined && seen.has(given)) form.addProblem(`${at}.id`, 'is the id of another row');
-    seen.add(given);
-    return read(row, at, typeof given === 'number' ? given : ++next);
+  const rows = decoder.list(file[field] ?? [], field, (row, rowPath) => ({
+    row,
+    rowPath,
+    givenId: isObject(row) ? row['id'] : undefined,
+  }));
+  const ids = rows.flatMap(({ givenId: id, rowPath }) => (id === undefined ? [] : [decoder.id(id, `${rowPath}.id`)]));
+  let lastId = ids.reduce((maximum, id) => Math.max(maximum, id), 0);
+  const seenIds = new Set<unknown>();
+  return rows.map(({ row, rowPath, givenId }) => {
+    if (givenId !== undefined && seenIds.has(givenId)) decoder.addProblem(`${rowPath}.id`, 'is the id of another row');
+    seenIds.add(givenId);
+    return readRow(row, rowPath, typeof givenId === 'number' ? givenId : ++lastId);
   });
 }
 
-function givenId(row: unknown): unknown {
-  return typeof row === 'object' && row !== null && 'id' in row ? row.id : undefined;
-}
-
-const FIELDS = {
+const SETTING_FIELDS = {
   own_account: 'ownAccount',
   service_accounts: 'serviceAccounts',
   writable_catalogs: 'writableCatalogs',
@@ -125,38 +131,42 @@ const FIELDS = {
   raw_column_catalogs: 'rawColumnCatalogs',
 } as const satisfies Record<string, keyof SnapshotSettings>;
 
-type Field = keyof typeof FIELDS;
-type Value<F extends Field> = SnapshotSettings[(typeof FIELDS)[F]];
-type Reader<T> = (value: unknown, path: string) => T;
+type SettingField = keyof typeof SETTING_FIELDS;
+type SettingValue<F extends SettingField> = SnapshotSettings[(typeof SETTING_FIELDS)[F]];
+type ValueReader<T> = (value: unknown, path: string) => T;
 
 /** Reads the settings of a snapshot file; absent ones are taken from `defaults`. */
-function decodeSettings(form: SnapshotDecoder, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
-  const given = form.object(value, 'settings', Object.keys(FIELDS) as Field[]);
-  const read = <F extends Field>(field: F, reader: Reader<Value<F>>): Value<F> =>
-    given[field] === undefined ? defaults[FIELDS[field]] : reader(given[field], `settings.${field}`);
-  const text = (problemOf: (text: string) => string | null) => (item: unknown, path: string) =>
-    form.text(item, path, problemOf);
-  const list = (reader: Reader<string>) => (items: unknown, path: string) => form.list(items, path, reader);
-  const flag = (item: unknown, path: string) => form.boolean(item, path);
-  const [account, catalog] = [text(nameProblem), text(resourceNameProblem)];
-  const ownAccount = read('own_account', account);
-  const closed = read('metadata_catalog', (name, path) => (name === null ? null : catalog(name, path)));
-  if (closed === 'system') form.addProblem('settings.metadata_catalog', 'is closed anyway');
-  const open = (item: unknown, path: string) => {
-    const name = catalog(item, path);
-    if (name === closed || name === 'system') form.addProblem(path, 'must be neither the metadata catalog nor system');
+function decodeSettings(decoder: SnapshotDecoder, value: unknown, defaults: SnapshotSettings): SnapshotSettings {
+  const fields = decoder.object(value, 'settings', Object.keys(SETTING_FIELDS) as SettingField[]);
+  const readSetting = <F extends SettingField>(field: F, read: ValueReader<SettingValue<F>>): SettingValue<F> =>
+    fields[field] === undefined ? defaults[SETTING_FIELDS[field]] : read(fields[field], `settings.${field}`);
+  const textReader = (problemOf: (text: string) => string | null) => (item: unknown, path: string) =>
+    decoder.text(item, path, problemOf);
+  const listReader = (readItem: ValueReader<string>) => (items: unknown, path: string) =>
+    decoder.list(items, path, readItem);
+  const readFlag = (item: unknown, path: string) => decoder.boolean(item, path);
+  const [readAccount, readCatalog] = [textReader(nameProblem), textReader(resourceNameProblem)];
+  const ownAccount = readSetting('own_account', readAccount);
+  const metadataCatalog = readSetting('metadata_catalog', (name, path) =>
+    name === null ? null : readCatalog(name, path),
+  );
+  if (metadataCatalog === 'system') decoder.addProblem('settings.metadata_catalog', 'is closed anyway');
+  const readOpenCatalog = (item: unknown, path: string) => {
+    const name = readCatalog(item, path);
+    if (name === metadataCatalog || name === 'system')
+      decoder.addProblem(path, 'must be neither the metadata catalog nor system');
     return name;
   };
   return {
     ownAccount,
-    serviceAccounts: [...new Set([ownAccount, ...read('service_accounts', list(account))])],
-    writableCatalogs: read('writable_catalogs', list(open)),
-    readableCatalogs: read('readable_catalogs', list(open)),
-    metadataCatalog: closed,
-    impersonation: read('impersonation', flag),
-    sessionProperties: read('session_properties', list(text(sessionPropertyProblem))),
-    readersMaintain: read('readers_maintain', flag),
-    externalTableCatalogs: read('external_table_catalogs', list(catalog)),
-    rawColumnCatalogs: read('raw_column_catalogs', list(catalog)),
+    serviceAccounts: [...new Set([ownAccount, ...readSetting('service_accounts', listReader(readAccount))])],
+    writableCatalogs: readSetting('writable_catalogs', listReader(readOpenCatalog)),
+    readableCatalogs: readSetting('readable_catalogs', listReader(readOpenCatalog)),
+    metadataCatalog,
+    impersonation: readSetting('impersonation', readFlag),
+    sessionProperties: readSetting('session_properties', listReader(textReader(sessionPropertyProblem))),
+    readersMaintain: readSetting('readers_maintain', readFlag),
+    externalTableCatalogs: readSetting('external_table_catalogs', listReader(readCatalog)),
+    rawColumnCatalogs: readSetting('raw_column_catalogs', listReader(readCatalog)),
   };
 }

@@ -14,215 +14,219 @@ import {
 import { expressionProblem } from './sql-expression.js';
 import { type GroupMember, type PolicyPrincipal, type Principal, PRINCIPAL_TYPES } from './principal.js';
 
-/** Reads the grants and policies of a snapshot file. */
-export class SnapshotRows {
+export class SnapshotRowReader {
   constructor(
-    private readonly form: SnapshotDecoder,
-    private readonly names: SnapshotNames,
+    private readonly decoder: SnapshotDecoder,
+    private readonly principals: Pick<SnapshotPrincipalReader, 'readPrincipal'>,
     private readonly settings: Pick<SnapshotSettings, 'metadataCatalog'>,
   ) {}
 
-  grant(value: unknown, path: string, id: number): SnapshotGrant {
-    const row = this.form.object(value, path, GRANT_KEYS);
-    const principal = this.names.policyPrincipal(row.principal, `${path}.principal`);
-    const resource = this.resource(row.resource, `${path}.resource`);
-    const privileges = this.privileges(row.privileges, `${path}.privileges`, privilegesOn(resource));
+  readGrant(value: unknown, path: string, id: number): SnapshotGrant {
+    const row = this.decoder.object(value, path, GRANT_FIELDS);
+    const principal = this.readPolicyPrincipal(row.principal, `${path}.principal`);
+    const resource = this.readResource(row.resource, `${path}.resource`);
+    const privileges = this.readPrivileges(row.privileges, `${path}.privileges`, privilegesOn(resource));
     const problem = holderProblem(privileges, principal);
-    if (problem !== null) this.form.addProblem(`${path}.principal`, problem);
+    if (problem !== null) this.decoder.addProblem(`${path}.principal`, problem);
     return {
       id,
       principal,
       resource,
       privileges,
-      expiresAt: this.instant(row.expires_at, `${path}.expires_at`),
-      revokedAt: this.instant(row.revoked_at, `${path}.revoked_at`),
+      expiresAt: this.readInstant(row.expires_at, `${path}.expires_at`),
+      revokedAt: this.readInstant(row.revoked_at, `${path}.revoked_at`),
     };
   }
 
-  policy(value: unknown, path: string, id: number): SnapshotPolicy {
-    const row = this.form.object(value, path, POLICY_KEYS);
-    const kind = this.form.oneOf(row.kind, `${path}.kind`, POLICY_KINDS) ?? 'deny';
-    const base = {
+  readPolicy(value: unknown, path: string, id: number): SnapshotPolicy {
+    const row = this.decoder.object(value, path, POLICY_FIELDS);
+    const kind = this.decoder.oneOf(row.kind, `${path}.kind`, POLICY_KINDS) ?? 'deny';
+    const readException = (item: unknown, itemPath: string) => this.principals.readPrincipal(item, itemPath);
+    const baseFields = {
       id,
-      principal: this.names.policyPrincipal(row.principal, `${path}.principal`),
-      except: this.form.list(row.except ?? [], `${path}.except`, (item, at) => this.names.principal(item, at)),
+      principal: this.readPolicyPrincipal(row.principal, `${path}.principal`),
+      except: this.decoder.list(row.except ?? [], `${path}.except`, readException),
     };
     if (kind !== 'row_filter' && kind !== 'column_mask') this.requireAbsent(row.expression, `${path}.expression`, kind);
     if (kind !== 'deny') this.requireAbsent(row.privileges, `${path}.privileges`, kind);
-    const at = `${path}.resource`;
-    const expression = (): string => this.form.text(row.expression, `${path}.expression`, expressionProblem);
+    const nodePath = `${path}.resource`;
+    const readExpression = (): string => this.decoder.text(row.expression, `${path}.expression`, expressionProblem);
     switch (kind) {
       case 'row_filter': {
-        const resource = this.withData(() => this.resource(row.resource, at), at);
-        return { ...base, kind, resource, expression: expression() };
+        const resource = this.readDataNode(() => this.readResource(row.resource, nodePath), nodePath);
+        return { ...baseFields, kind, resource, expression: readExpression() };
       }
       case 'column_mask':
-        return { ...base, kind, resource: this.column(row.resource, at), expression: expression() };
+        return { ...baseFields, kind, resource: this.readColumn(row.resource, nodePath), expression: readExpression() };
       case 'hidden_column':
-        return { ...base, kind, resource: this.column(row.resource, at) };
+        return { ...baseFields, kind, resource: this.readColumn(row.resource, nodePath) };
       case 'deny': {
-        const resource = this.resource(row.resource, at);
+        const resource = this.readResource(row.resource, nodePath);
         const choices = privilegesOn(resource);
-        const privileges = this.privileges(row.privileges ?? choices, `${path}.privileges`, choices);
-        return { ...base, kind, resource, privileges };
+        const privileges = this.readPrivileges(row.privileges ?? choices, `${path}.privileges`, choices);
+        return { ...baseFields, kind, resource, privileges };
       }
     }
   }
 
-  resource(value: unknown, path: string): Node {
-    return this.node(this.form.object(value, path, NODE_FIELDS), path);
+  readPolicyPrincipal(value: unknown, path: string): PolicyPrincipal {
+    const { type } = typeof value === 'object' && value !== null && 'type' in value ? value : { type: undefined };
+    if (type !== 'everyone') return this.principals.readPrincipal(value, path);
+    this.decoder.object(value, path, ['type']);
+    return { type };
   }
 
-  /** A node on which filters, masks and hidden columns can be. */
-  private withData(read: () => Node, path: string): Node {
-    const known = this.form.problems.length;
+  readResource(value: unknown, path: string): Node {
+    return this.readNode(this.decoder.object(value, path, NODE_FIELDS), path);
+  }
+
+  /** Reads a node on which filters, masks and hidden columns can be. */
+  private readDataNode(read: () => Node, path: string): Node {
+    const problemCount = this.decoder.problems.length;
     const node = read();
     const problem = restrictionProblem(node);
-    if (problem !== null && this.form.problems.length === known) this.form.addProblem(path, problem);
+    if (problem !== null && this.decoder.problems.length === problemCount) this.decoder.addProblem(path, problem);
     return node;
   }
 
-  private column(value: unknown, path: string): ColumnResource {
-    const { column, ...node } = this.form.object(value, path, [...LEVELS, 'column']);
-    return { ...this.withData(() => this.node(node, path), path), column: this.name(column, `${path}.column`) };
+  private readColumn(value: unknown, path: string): ColumnResource {
+    const { column, ...node } = this.decoder.object(value, path, [...LEVELS, 'column']);
+    const resource = this.readDataNode(() => this.readNode(node, path), path);
+    return { ...resource, column: this.readName(column, `${path}.column`) };
   }
 
-  private node(fields: NodeFields, path: string): Node {
-    const misplaced = misplacedField(fields);
-    if (misplaced !== null) this.form.addProblem(`${path}.${misplaced.field}`, misplaced.message);
-    const name = (field: Level | 'routine') =>
-      fields[field] === undefined ? null : this.name(fields[field], `${path}.${field}`);
-    const named = (field: 'as' | 'queries') =>
-      fields[field] === undefined ? {} : { [field]: this.names.policyPrincipal(fields[field], `${path}.${field}`) };
+  private readNode(fields: NodeFields, path: string): Node {
+    const misplacement = misplacedField(fields);
+    if (misplacement !== null) this.decoder.addProblem(`${path}.${misplacement.field}`, misplacement.message);
+    const nameIn = (field: Level | 'routine') =>
+      fields[field] === undefined ? null : this.readName(fields[field], `${path}.${field}`);
+    const readPrincipalField = (field: 'as' | 'queries') =>
+      fields[field] === undefined ? {} : { [field]: this.readPolicyPrincipal(fields[field], `${path}.${field}`) };
     const resource = nodeOf({
-      ...{ catalog: name('catalog'), schema: name('schema'), table: name('table'), routine: name('routine') },
+      ...{ catalog: nameIn('catalog'), schema: nameIn('schema'), table: nameIn('table'), routine: nameIn('routine') },
       ...(fields.engine === true && { engine: true }),
-      ...named('as'),
-      ...named('queries'),
+      ...readPrincipalField('as'),
+      ...readPrincipalField('queries'),
     });
     const problem = closedProblem(resource, this.settings.metadataCatalog);
-    if (problem !== null && misplaced === null) this.form.addProblem(path, problem);
+    if (problem !== null && misplacement === null) this.decoder.addProblem(path, problem);
     return resource;
   }
 
-  private name(value: unknown, path: string): string {
-    return this.form.text(value, path, resourceNameProblem);
+  private readName(value: unknown, path: string): string {
+    return this.decoder.text(value, path, resourceNameProblem);
   }
 
-  privileges(value: unknown, path: string, choices: readonly Privilege[]): Privilege[] {
-    const read = this.form.list(value, path, (item, at) => this.form.oneOf(item, at, choices) ?? []).flat();
-    if (Array.isArray(value) && value.length === 0) this.form.addProblem(path, 'must name at least one privilege');
-    return orderedPrivileges(read);
+  readPrivileges(value: unknown, path: string, possiblePrivileges: readonly Privilege[]): Privilege[] {
+    const readItem = (item: unknown, itemPath: string) => this.decoder.oneOf(item, itemPath, possiblePrivileges) ?? [];
+    const privileges = this.decoder.list(value, path, readItem).flat();
+    if (Array.isArray(value) && value.length === 0) this.decoder.addProblem(path, 'must name at least one privilege');
+    return orderedPrivileges(privileges);
   }
 
-  private instant(value: unknown, path: string): Date | null {
-    return value === undefined || value === null ? null : this.form.instant(value, path);
+  private readInstant(value: unknown, path: string): Date | null {
+    return value === undefined || value === null ? null : this.decoder.instant(value, path);
   }
 
   private requireAbsent(value: unknown, path: string, kind: string): void {
-    if (value !== undefined && value !== null) this.form.addProblem(path, `means nothing in a ${kind}`);
+    if (value !== undefined && value !== null) this.decoder.addProblem(path, `means nothing in a ${kind}`);
   }
 }
 
-const KEYS = ['id', 'principal', 'resource', 'privileges', 'description'] as const;
-const GRANT_KEYS = [...KEYS, 'expires_at', 'revoked_at'] as const;
-const POLICY_KEYS = [...KEYS, 'kind', 'except', 'expression'] as const;
+const COMMON_FIELDS = ['id', 'principal', 'resource', 'privileges', 'description'] as const;
+const GRANT_FIELDS = [...COMMON_FIELDS, 'expires_at', 'revoked_at'] as const;
+const POLICY_FIELDS = [...COMMON_FIELDS, 'kind', 'except', 'expression'] as const;
 
-interface Lookup {
+interface IdLookup {
   ids: ReadonlySet<number>;
-  byName: ReadonlyMap<unknown, number>;
+  idsByName: ReadonlyMap<unknown, number>;
 }
 
-/** The principals of a snapshot file, by id or by name; no name is ambiguous. */
-export class SnapshotNames {
-  /** Kind of holder, by folded name. */
-  private readonly holders = new Map<string, string>();
+/** Finds the principals of a snapshot file by id or by name. Ambiguous names are problems. */
+export class SnapshotPrincipalReader {
+  /** By name in lower case: the kind of the name's holder, such as `a service account`. */
+  private readonly holderKinds = new Map<string, string>();
   private readonly engineNames = new Map<string, string>();
-  private readonly known: Record<'user' | 'group', Lookup>;
+  private readonly idLookups: Record<'user' | 'group', IdLookup>;
 
   constructor(
-    private readonly form: SnapshotDecoder,
+    private readonly decoder: SnapshotDecoder,
     users: readonly SnapshotUser[],
     groups: readonly Pick<SnapshotGroup, 'id' | 'name'>[],
     settings: Pick<SnapshotSettings, 'serviceAccounts'>,
-    private readonly unknownUser: (name: string) => string = () => 'names no user of this file',
-    private readonly place = 'of this file',
+    private readonly unknownUserMessage: (name: string) => string = () => 'names no user of this file',
+    private readonly placeText = DEFAULT_PLACE_TEXT,
   ) {
-    for (const name of settings.serviceAccounts) this.holders.set(foldedName(name), 'a service account');
+    for (const name of settings.serviceAccounts) this.holderKinds.set(foldedName(name), 'a service account');
     users.forEach(({ name }, i) => {
-      this.claim(name, `users[${i}].name`);
+      this.claimName(name, `users[${i}].name`);
     });
     const groupNames = new Set<string>();
     groups.forEach(({ name }, i) => {
       if (name !== '' && groupNames.has(foldedName(name)))
-        form.addProblem(`groups[${i}].name`, 'is the name of another group');
+        decoder.addProblem(`groups[${i}].name`, 'is the name of another group');
       groupNames.add(foldedName(name));
     });
-    this.known = { user: lookup(users), group: lookup(groups) };
+    this.idLookups = { user: idLookup(users), group: idLookup(groups) };
   }
 
-  principal(value: unknown, path: string): Principal {
-    const { type, id, name } = this.form.object(value, path, ['type', 'id', 'name']);
-    switch (this.form.oneOf<Principal['type']>(type, `${path}.type`, PRINCIPAL_TYPES)) {
+  readPrincipal(value: unknown, path: string): Principal {
+    const { type, id, name } = this.decoder.object(value, path, ['type', 'id', 'name']);
+    switch (this.decoder.oneOf<Principal['type']>(type, `${path}.type`, PRINCIPAL_TYPES)) {
       case 'user':
-        return { type: 'user', id: this.find('user', id, name, path) };
+        return { type: 'user', id: this.findId('user', id, name, path) };
       case 'group':
-        return { type: 'group', id: this.find('group', id, name, path) };
+        return { type: 'group', id: this.findId('group', id, name, path) };
       case 'engine':
-        if (id !== undefined) this.form.addProblem(`${path}.id`, 'an engine principal has a name only');
-        return { type: 'engine', name: this.engineName(name, `${path}.name`) };
+        if (id !== undefined) this.decoder.addProblem(`${path}.id`, 'an engine principal has a name only');
+        return { type: 'engine', name: this.readEngineName(name, `${path}.name`) };
       case undefined:
         return { type: 'user', id: 0 };
     }
   }
 
-  policyPrincipal(value: unknown, path: string): PolicyPrincipal {
-    const { type } = typeof value === 'object' && value !== null && 'type' in value ? value : { type: undefined };
-    if (type !== 'everyone') return this.principal(value, path);
-    this.form.object(value, path, ['type']);
-    return { type };
-  }
-
   /** A member of a group: an account's id or its name, or an engine principal as `{"engine": name}`. */
-  member(value: unknown, path: string): GroupMember {
-    if (typeof value === 'string') return { type: 'user', id: this.find('user', undefined, value, path) };
-    if (typeof value !== 'object') return { type: 'user', id: this.find('user', value, undefined, path) };
-    const { engine } = this.form.object(value, path, ['engine']);
-    return { type: 'engine', name: this.engineName(engine, `${path}.engine`) };
+  readMember(value: unknown, path: string): GroupMember {
+    if (typeof value === 'string') return { type: 'user', id: this.findId('user', undefined, value, path) };
+    if (typeof value !== 'object') return { type: 'user', id: this.findId('user', value, undefined, path) };
+    const { engine } = this.decoder.object(value, path, ['engine']);
+    return { type: 'engine', name: this.readEngineName(engine, `${path}.engine`) };
   }
 
-  private find(kind: 'user' | 'group', id: unknown, name: unknown, path: string): number {
-    const { ids, byName } = this.known[kind];
-    const found = name === undefined ? id : byName.get(name);
-    if (typeof found === 'number' && ids.has(found) && (id === undefined || id === found)) return found;
-    const isUnknown = kind === 'user' && typeof name === 'string' && !byName.has(name);
-    this.form.addProblem(path, isUnknown ? this.unknownUser(name) : `names no ${kind} ${this.place}`);
+  private findId(kind: 'user' | 'group', id: unknown, name: unknown, path: string): number {
+    const { ids, idsByName } = this.idLookups[kind];
+    const foundId = name === undefined ? id : idsByName.get(name);
+    if (typeof foundId === 'number' && ids.has(foundId) && (id === undefined || id === foundId)) return foundId;
+    const isUnknownUser = kind === 'user' && typeof name === 'string' && !idsByName.has(name);
+    this.decoder.addProblem(path, isUnknownUser ? this.unknownUserMessage(name) : `names no ${kind} ${this.placeText}`);
     return 0;
   }
 
-  private engineName(value: unknown, path: string): string {
-    const name = this.form.text(value, path, nameProblem);
-    const holder = this.holders.get(foldedName(name));
-    if (holder !== undefined) {
-      const remedy = holder === 'an account' ? FOR_A_PERSON : '';
-      this.form.addProblem(path, `is the name of ${holder}, not of an engine principal${remedy}`);
+  private readEngineName(value: unknown, path: string): string {
+    const name = this.decoder.text(value, path, nameProblem);
+    const holderKind = this.holderKinds.get(foldedName(name));
+    if (holderKind !== undefined) {
+      const remedyText = holderKind === 'an account' && this.placeText === DEFAULT_PLACE_TEXT ? PERSON_NAME_ADVICE : '';
+      this.decoder.addProblem(path, `is the name of ${holderKind}, not of an engine principal${remedyText}`);
     }
-    const spelling = this.engineNames.get(foldedName(name)) ?? name;
-    if (spelling !== name) this.form.addProblem(path, `differs from the engine principal ${spelling} in case only`);
-    this.engineNames.set(foldedName(name), spelling);
+    const knownSpelling = this.engineNames.get(foldedName(name)) ?? name;
+    if (knownSpelling !== name)
+      this.decoder.addProblem(path, `differs from the engine principal ${knownSpelling} in case only`);
+    this.engineNames.set(foldedName(name), knownSpelling);
     return name;
   }
 
-  private claim(name: string, path: string): void {
-    const holder = this.holders.get(foldedName(name));
-    if (holder === undefined) this.holders.set(foldedName(name), 'an account');
-    else if (name !== '') this.form.addProblem(path, `is the name of ${holder} already`);
+  private claimName(name: string, path: string): void {
+    const holderKind = this.holderKinds.get(foldedName(name));
+    if (holderKind === undefined) this.holderKinds.set(foldedName(name), 'an account');
+    else if (name !== '') this.decoder.addProblem(path, `is the name of ${holderKind} already`);
   }
 }
 
-const FOR_A_PERSON =
+const DEFAULT_PLACE_TEXT = 'of this file';
+const PERSON_NAME_ADVICE =
   ': give the program another name, or mark the person in the list of users (user: before the name) and import again';
 
-function lookup(rows: readonly { id: number; name: string }[]): Lookup {
-  return { ids: new Set(rows.map(({ id }) => id)), byName: new Map(rows.map(({ id, name }) => [name, id])) };
+function idLookup(rows: readonly { id: number; name: string }[]): IdLookup {
+  return { ids: new Set(rows.map(({ id }) => id)), idsByName: new Map(rows.map(({ id, name }) => [name, id])) };
 }

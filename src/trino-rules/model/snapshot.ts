@@ -1,7 +1,7 @@
 import type { Guarantee } from './guarantee.js';
 import type { PolicyPrincipal, Principal } from './principal.js';
 import type { Privilege } from './privilege.js';
-import { namedBy, type Node } from './node.js';
+import { principalIn, type Node } from './node.js';
 import type { ColumnResource } from './resource.js';
 
 /** An account. `name` is the name on the engine, spelled as stored (it may have upper-case letters). */
@@ -21,7 +21,7 @@ export interface SnapshotGroup {
 }
 
 export interface SnapshotGrant {
-  /** The row's id, for explanations; a snapshot file without ids numbers them from 1. */
+  /** The id of the row, for explanations. Rows without an id in a snapshot file are numbered after the highest id. */
   id: number;
   principal: PolicyPrincipal;
   resource: Node;
@@ -31,9 +31,9 @@ export interface SnapshotGrant {
   revokedAt: Date | null;
 }
 
-/** Neither revoked nor expired at the snapshot's moment; an expiry takes effect at the very instant it names. */
-export function isLive(grant: SnapshotGrant, at: Date): boolean {
-  return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > at);
+/** Whether a grant is neither revoked nor expired. At the moment `expiresAt` itself the grant has expired. */
+export function isLive(grant: SnapshotGrant, moment: Date): boolean {
+  return grant.revokedAt === null && (grant.expiresAt === null || grant.expiresAt > moment);
 }
 
 export const POLICY_KINDS = ['row_filter', 'column_mask', 'hidden_column', 'deny'] as const;
@@ -51,41 +51,41 @@ export type SnapshotPolicy =
   | (PolicyBase & { kind: 'hidden_column'; resource: ColumnResource })
   | (PolicyBase & { kind: 'deny'; resource: Node; privileges: readonly Privilege[] });
 
-/** All principals that a grant or a policy names: its own, in its node, and as exceptions. */
+/** All principals that a grant or a policy names: its own principal, the one in its node, and its exceptions. */
 export function principalsOf({ principal, resource, ...rest }: SnapshotGrant | SnapshotPolicy): PolicyPrincipal[] {
-  return [principal, namedBy(resource) ?? [], 'except' in rest ? rest.except : []].flat();
+  return [principal, principalIn(resource) ?? [], 'except' in rest ? rest.except : []].flat();
 }
 
-/** The settings that shape the rules; names as in `.env.example`. */
+/** The settings that decide access. `.env.example` explains each. */
 export interface SnapshotSettings {
   /** Grantline's own account on the engine, the only service account that may impersonate. */
   ownAccount: string;
-  /** All service accounts, including the own one. */
+  /** All service accounts, including `ownAccount`. */
   serviceAccounts: readonly string[];
   writableCatalogs: readonly string[];
   readableCatalogs: readonly string[];
-  /** The service's own catalog, closed to grants; null: there is none. */
+  /** The service's own catalog, to which nobody can be given access; null: the service has no catalog. */
   metadataCatalog: string | null;
   impersonation: boolean;
   /** System session properties that users may set. */
   sessionProperties: readonly string[];
-  /** Whether reading alone opens table procedures (`ALTER TABLE … EXECUTE`), which change the table for all users. */
+  /** Whether users who only read may run table procedures (`ALTER TABLE … EXECUTE`), which change the table for all users. */
   readersMaintain: boolean;
   /** Catalogs in which users can create tables over the files of other tables. */
   externalTableCatalogs: readonly string[];
-  /** Catalogs over Kafka, Elasticsearch, OpenSearch and Redis, whose raw columns repeat the others. */
+  /** Catalogs over Kafka, Elasticsearch, OpenSearch and Redis, where a column such as `_message` repeats the whole row. */
   rawColumnCatalogs: readonly string[];
 }
 
-/** All input of the rules at one moment. The order of the lists has no meaning. */
+/** All input of the compiler at one moment. The order of the lists has no meaning. */
 export interface Snapshot {
   users: readonly SnapshotUser[];
   groups: readonly SnapshotGroup[];
   grants: readonly SnapshotGrant[];
   policies: readonly SnapshotPolicy[];
   settings: SnapshotSettings;
-  /** Grants that expire until this moment have no effect. */
+  /** The moment of the snapshot. Grants that have expired by then have no effect. */
   at: Date;
-  /** Judged with the rules, which do not depend on them. Absent: there are none. */
+  /** Conditions that the rules are checked against. They do not change the rules. */
   guarantees?: readonly Guarantee[];
 }

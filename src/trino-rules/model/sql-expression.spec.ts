@@ -70,7 +70,7 @@ describe('a filter or a mask is one SQL expression', () => {
     const expression = pieces.map((parts) => parts.join('')).filter((text) => expressionProblem(text) === null);
     fc.assert(
       fc.property(expression, (text) => {
-        // In parentheses it is one again, and the text after it is still parsed.
+        // In parentheses the text is an expression again, and the parser still reads what follows it.
         const taken = [`(${text}) AND (b)`, `(${text}) AND (b`, `${text})`].map(
           (each) => expressionProblem(each) === null,
         );

@@ -1,119 +1,122 @@
 /**
- * Why `text` cannot be a row filter or a column mask; null when it can. Filters are joined with AND, each in parentheses,
- * so a text that closes a parenthesis, begins a comment or ends the statement would change the meaning of the other filters.
- * The text is read with the engine's own tokens (Trino's SqlBase grammar); only the engine checks its names and types.
+ * The reason why `text` cannot be a row filter or a column mask; null: it can. Filters are joined with AND, each in parentheses, so a
+ * text that closes a parenthesis, begins a comment or ends the statement would change the meaning of the other filters. The text is
+ * read in the tokens of Trino's SqlBase grammar. Only the engine checks names and types.
  */
 export function expressionProblem(text: string): string | null {
-  const read = tokensOf(text);
-  return typeof read === 'string' ? read : null;
+  const tokens = tokensOf(text);
+  return typeof tokens === 'string' ? tokens : null;
 }
 
-/** As `expressionProblem`; also a text that begins with a clause's word or has `==`, which the engine does not read. */
+/** Like `expressionProblem`, but also refuses `==` and a text that begins with the word of a clause (`WHERE …`). */
 export function syntaxProblem(text: string): string | null {
-  const read = tokensOf(text);
-  return typeof read === 'string' ? read : misplaced(read);
+  const tokens = tokensOf(text);
+  return typeof tokens === 'string' ? tokens : clauseOrOperatorProblem(tokens);
 }
 
-/** As `syntaxProblem`; also a call of a function with a qualified name, which existing policies may have. */
+/** Like `syntaxProblem`, but also refuses calls of functions with qualified names. */
 export function policyExpressionProblem(text: string): string | null {
-  const read = tokensOf(text);
-  return typeof read === 'string' ? read : (misplaced(read) ?? qualifiedCall(read));
+  const tokens = tokensOf(text);
+  return typeof tokens === 'string' ? tokens : (clauseOrOperatorProblem(tokens) ?? qualifiedCallProblem(tokens));
 }
 
 interface PlacedToken {
   token: string;
-  at: number;
+  offset: number;
 }
 
-/** The tokens without spaces; a string: the problem. */
+/** The tokens of a text, without spaces, or the problem of the text as a string. */
 function tokensOf(text: string): PlacedToken[] | string {
-  if (FORBIDDEN.test(text)) return 'control characters, line breaks and direction marks are not allowed';
-  const open: { bracket: string; at: number }[] = [];
+  if (FORBIDDEN_CHARACTERS.test(text)) return 'control characters, line breaks and direction marks are not allowed';
+  const openBrackets: PlacedToken[] = [];
   const tokens: PlacedToken[] = [];
-  for (let at = 0; at < text.length;) {
-    const token = tokenAt(text, at);
+  for (let offset = 0; offset < text.length;) {
+    const token = tokenAt(text, offset);
     if (typeof token !== 'string') return token.problem;
-    if (token !== ' ') tokens.push({ token, at });
-    if (token === ',' && open.length === 0)
-      return `one expression is expected, but there is a comma at ${position(at)}`;
-    if (CLOSING.has(token)) open.push({ bracket: token, at });
+    if (token !== ' ') tokens.push({ token, offset });
+    if (token === ',' && openBrackets.length === 0)
+      return `one expression is expected, but there is a comma at ${positionOf(offset)}`;
+    if (CLOSING_BRACKETS.has(token)) openBrackets.push({ token, offset });
     if (token === ')' || token === ']') {
-      const last = open.pop();
-      if (!last || CLOSING.get(last.bracket) !== token) return `"${token}" at ${position(at)} closes nothing`;
+      const openingBracket = openBrackets.pop();
+      if (!openingBracket || CLOSING_BRACKETS.get(openingBracket.token) !== token)
+        return `"${token}" at ${positionOf(offset)} closes nothing`;
     }
-    at += token.length;
+    offset += token.length;
   }
-  const left = open.pop();
-  if (left) return `"${left.bracket}" at ${position(left.at)} is never closed`;
+  const unclosedBracket = openBrackets.pop();
+  if (unclosedBracket) return `"${unclosedBracket.token}" at ${positionOf(unclosedBracket.offset)} is never closed`;
   const [first] = tokens;
   if (first === undefined) return 'the expression is empty';
-  if (STATEMENTS.has(first.token.toUpperCase()))
+  if (STATEMENT_WORDS.has(first.token.toUpperCase()))
     return `one expression is expected, not ${first.token}: put a sub-query in parentheses`;
   return tokens;
 }
 
-function misplaced(tokens: readonly PlacedToken[]): string | null {
+function clauseOrOperatorProblem(tokens: readonly PlacedToken[]): string | null {
   const [first] = tokens;
-  if (first !== undefined && CLAUSES.has(first.token.toUpperCase()))
+  if (first !== undefined && CLAUSE_WORDS.has(first.token.toUpperCase()))
     return `an expression does not begin with ${first.token}: leave it out`;
-  const double = tokens.find(({ token }, index) => token === '=' && tokens[index + 1]?.token === '=');
-  return double === undefined ? null : `"==" at ${position(double.at)} is no operator of SQL: write "="`;
+  const doubleEquals = tokens.find(({ token }, index) => token === '=' && tokens[index + 1]?.token === '=');
+  return doubleEquals === undefined
+    ? null
+    : `"==" at ${positionOf(doubleEquals.offset)} is no operator of SQL: write "="`;
 }
 
-/** The problem of a catalog's function: the engine checks it for the reader of the table, who often may not run it (seen on 483). */
-function qualifiedCall(all: readonly PlacedToken[]): string | null {
-  const tokens = all.filter(({ token }) => !/^u&$/i.test(token));
+/** Refuses functions of catalogs, because every reader of the table would need the right to run the function (seen on 483). */
+function qualifiedCallProblem(allTokens: readonly PlacedToken[]): string | null {
+  const tokens = allTokens.filter(({ token }) => !/^u&$/i.test(token));
   const isName = (index: number): boolean => /^["a-z_]/i.test(tokens[index]?.token ?? '');
   const isDot = (index: number): boolean => tokens[index]?.token === '.';
-  const call = tokens.findIndex(({ token }, index) => token === '(' && isName(index - 1) && isDot(index - 2));
-  if (call === -1) return null;
-  let start = call - 1;
-  while (isDot(start - 1) && isName(start - 2)) start -= 2;
-  const name = tokens.slice(start, call).map(({ token }) => token);
-  return `${name.join('')} at ${position(tokens[start]?.at ?? 0)} is a function of a catalog, which readers may not run: call a built-in one`;
+  const callIndex = tokens.findIndex(({ token }, index) => token === '(' && isName(index - 1) && isDot(index - 2));
+  if (callIndex === -1) return null;
+  let nameStart = callIndex - 1;
+  while (isDot(nameStart - 1) && isName(nameStart - 2)) nameStart -= 2;
+  const name = tokens.slice(nameStart, callIndex).map(({ token }) => token);
+  return `${name.join('')} at ${positionOf(tokens[nameStart]?.offset ?? 0)} is a function of a catalog, which readers may not run: call a built-in one`;
 }
 
-/** Closing brackets by their opening ones. */
-const CLOSING = new Map([
+const CLOSING_BRACKETS = new Map([
   ['(', ')'],
   ['[', ']'],
 ]);
-const STATEMENTS = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE']);
-const CLAUSES = new Set(['WHERE', 'AND', 'OR', 'FROM', 'ON', 'HAVING']);
-/** Direction marks make a text look different from what the engine reads. */
-const FORBIDDEN = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-/** `U&` before a quote introduces a string or a name with escapes. */
-const WORD = /u&(?=['"])|[a-z0-9_]+/iy;
-const SIGN = /\|\||[-+*/%=<>!.,:()[\] ]/y;
+const STATEMENT_WORDS = new Set(['SELECT', 'WITH', 'VALUES', 'TABLE']);
+const CLAUSE_WORDS = new Set(['WHERE', 'AND', 'OR', 'FROM', 'ON', 'HAVING']);
+/** Characters that expressions must not have. Direction marks make a text look different from the text that the engine reads. */
+const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+/** Matches a word, or the `U&` before a quote, which introduces a string or a name with escapes. */
+const WORD_PATTERN = /u&(?=['"])|[a-z0-9_]+/iy;
+const OPERATOR_PATTERN = /\|\||[-+*/%=<>!.,:()[\] ]/y;
 
-/** The token that begins at `at`, unchanged; a quoted one with its quotes. */
-function tokenAt(text: string, at: number): string | { problem: string } {
-  const two = text.slice(at, at + 2);
-  if (two === '--' || two === '/*' || two === '*/') return { problem: `a comment begins at ${position(at)}` };
-  const one = two.charAt(0);
-  if (one === "'" || one === '"') {
-    const end = closingQuote(text, at, one);
-    if (end !== null) return text.slice(at, end + 1);
-    return { problem: `the ${one === "'" ? 'string' : 'quoted name'} at ${position(at)} is never closed` };
+/** The token that begins at `offset`, unchanged; a quoted one with its quotes. */
+function tokenAt(text: string, offset: number): string | { problem: string } {
+  const pair = text.slice(offset, offset + 2);
+  if (pair === '--' || pair === '/*' || pair === '*/') return { problem: `a comment begins at ${positionOf(offset)}` };
+  const character = pair.charAt(0);
+  if (character === "'" || character === '"') {
+    const closingOffset = closingQuote(text, offset, character);
+    if (closingOffset !== null) return text.slice(offset, closingOffset + 1);
+    const subject = character === "'" ? 'string' : 'quoted name';
+    return { problem: `the ${subject} at ${positionOf(offset)} is never closed` };
   }
-  if (one === ';') return { problem: `a semicolon ends the expression at ${position(at)}` };
-  const token = matchAt(WORD, text, at) ?? matchAt(SIGN, text, at);
-  return token ?? { problem: `${JSON.stringify(one)} at ${position(at)} means nothing outside quotes` };
+  if (character === ';') return { problem: `a semicolon ends the expression at ${positionOf(offset)}` };
+  const token = matchAt(WORD_PATTERN, text, offset) ?? matchAt(OPERATOR_PATTERN, text, offset);
+  return token ?? { problem: `${JSON.stringify(character)} at ${positionOf(offset)} means nothing outside quotes` };
 }
 
-/** Offset of the closing quote; two quotes in a row are an escaped one. */
-function closingQuote(text: string, from: number, quote: string): number | null {
-  for (let end = text.indexOf(quote, from + 1); end !== -1; end = text.indexOf(quote, end + 2)) {
+/** Offset of the closing quote; null: there is none. Two quotes in a row are one escaped quote. */
+function closingQuote(text: string, start: number, quote: string): number | null {
+  for (let end = text.indexOf(quote, start + 1); end !== -1; end = text.indexOf(quote, end + 2)) {
     if (text[end + 1] !== quote) return end;
   }
   return null;
 }
 
-function matchAt(pattern: RegExp, text: string, at: number): string | null {
-  pattern.lastIndex = at;
+function matchAt(pattern: RegExp, text: string, offset: number): string | null {
+  pattern.lastIndex = offset;
   return pattern.exec(text)?.[0] ?? null;
 }
 
-function position(at: number): string {
-  return `character ${at + 1}`;
+function positionOf(offset: number): string {
+  return `character ${offset + 1}`;
 }

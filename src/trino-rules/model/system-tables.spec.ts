@@ -2,7 +2,7 @@ import { aSnapshot, at } from '../../../test/support/snapshots/snapshot-builder.
 import { privilegesProblem } from './resource.js';
 import { accessDifferences } from '../answers/access-difference.js';
 import { AccessIndex } from '../answers/access-index.js';
-import { touchedBy, withDraft } from '../answers/draft.js';
+import { affectedNodes, withDraft } from '../answers/draft.js';
 import { effectiveAccess } from '../answers/effective-access.js';
 import { explain } from '../answers/explanation.js';
 import { holders } from '../answers/holders.js';
@@ -20,7 +20,7 @@ const ENGINE = { engine: true } as const;
 const JDBC = 'system.jdbc.tables';
 const QUERIES = 'system.runtime.queries';
 
-/** By the grants, which the rules agree with: whether a table is read, statements are executed, and the mode of `system`. */
+/** Whether the user reads a table and executes statements, and the mode of `system`: by the grants, with a check that the rules agree. */
 function access(snapshot: Snapshot, name: string, path: string) {
   const { document, text } = compile(snapshot);
   expect(checkRules(text, snapshot)).toEqual([]);
@@ -60,7 +60,7 @@ describe('SELECT in the catalog system', () => {
     expect(access(snapshot, 'bo', QUERIES)).toEqual(reader);
     expect(
       decide(snapshot, { type: 'user', id: 2 }, { about: 'privilege', privilege: 'SELECT', resource: at(QUERIES) }),
-    ).toMatchObject({ intent: { filters: [], hidden: [], policies: [] } });
+    ).toMatchObject({ intent: { filters: [], hiddenColumns: [], policies: [] } });
   });
 
   it('is taken by denies, with what everybody reads there', () => {
@@ -72,7 +72,7 @@ describe('SELECT in the catalog system', () => {
     expect(access(snapshot, 'bo', 'sales.eu.orders').reads).toBe(true);
     expect(
       decide(snapshot, { type: 'user', id: 2 }, { about: 'privilege', privilege: 'SELECT', resource: at(JDBC) }),
-    ).toMatchObject({ denies: [{ source: { id: 2 } }], intent: { standing: 'reaches-something' } });
+    ).toMatchObject({ denies: [{ source: { id: 2 } }], intent: { ungrantedSource: 'reaches-something' } });
   });
 
   it('is nothing where a deny leaves nothing of it', () => {
@@ -142,8 +142,11 @@ describe('SELECT in the catalog system', () => {
   it('is gained and lost by drafts where they say something of it', () => {
     const before = aSnapshot().user('ana').may('SELECT', 'sales').may('SELECT', 'system.runtime').snapshot();
     const deny = aSnapshot().user('ana').mayNot('system').snapshot().policies;
-    const draft = { ...{ grants: [], revoked: [], deleted: [], joined: [], left: [] }, policies: deny };
-    const differences = [...accessDifferences(before, withDraft(before, draft), touchedBy(before, draft))].flatMap(
+    const draft = {
+      ...{ grants: [], revokedGrantIds: [], deletedPolicyIds: [], addedMembers: [], removedMembers: [] },
+      policies: deny,
+    };
+    const differences = [...accessDifferences(before, withDraft(before, draft), affectedNodes(before, draft))].flatMap(
       (outcome) => outcome?.differences ?? [],
     );
     expect(differences.map(({ resource, gained, lost }) => [nodeText(resource), gained, lost?.privileges])).toEqual([

@@ -3,157 +3,161 @@ import { freshCompanion } from '../document/open-names.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
 import { type Access, accessOf, NO_ACCESS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, type Node, SYSTEM } from '../model/node.js';
-import { isOverData, type Privilege, privilegesOn } from '../model/privilege.js';
+import { isDataPrivilege, type Privilege, privilegesOn } from '../model/privilege.js';
 import {
-  isAroundCatalogOf,
+  concernsCatalogOf,
   restrictsReading,
-  sharesFiles,
+  tablesMayShareFiles,
   STORAGE_COLUMNS,
   storageColumns,
 } from '../model/restrictions.js';
 import { isLive, type Snapshot, type SnapshotPolicy } from '../model/snapshot.js';
 import type { PrincipalIndex } from './principal-index.js';
 
-/** A grant, a policy or a setting on a node, and the positions of its members. */
+/** A grant, a policy or a setting on a node. `members` are the numbers of its users in the PrincipalIndex. */
 export interface AccessEntry {
   source: EntrySource;
   members: readonly number[];
 }
 
-/** A node with entries, or an ancestor of one. */
+/** A node with entries (grants, policies, settings), or with a descendant that has entries. */
 export interface EntryNode {
   entries: AccessEntry[];
   children: Map<string, EntryNode>;
-  /** Set for a table that a guarantee names: it is evaluated for all users, even if they have no entry there. */
-  isAsked?: true;
+  /** Set for a table that a guarantee names. It is evaluated for all users, not only for those with grants or policies on it. */
+  isEvaluatedForAll?: true;
 }
 
 /**
- * The entries about data at their nodes, with those of service accounts by the settings. The metadata catalog has none, and `system` is
- * separate, because entries on everything do not reach it.
+ * The grants and policies on data as trees, with the rights of service accounts from the settings. The metadata catalog is left out.
+ * `system` has a separate tree, because grants and policies on everything do not apply there.
  */
 export function entriesByNode(snapshot: Snapshot, principals: PrincipalIndex): Record<'root' | 'system', EntryNode> {
   const { grants, policies, settings, at, guarantees = [] } = snapshot;
   const root = emptyNode();
-  const above = emptyNode();
-  const placeOf = (resource: Node): EntryNode | null => {
+  const systemParent = emptyNode();
+  const entryNodeOf = (resource: Node): EntryNode | null => {
     if (resource.catalog === settings.metadataCatalog || !isInTree(resource)) return null;
-    const from = resource.catalog === SYSTEM ? above : root;
-    return namesOf(resource).reduce((node, name) => getOrInsert(node.children, name, emptyNode), from);
+    const startNode = resource.catalog === SYSTEM ? systemParent : root;
+    return namesOf(resource).reduce((node, name) => getOrInsert(node.children, name, emptyNode), startNode);
   };
-  const add = (resource: Node, entry: AccessEntry): void => {
-    placeOf(resource)?.entries.push(entry);
+  const addEntry = (resource: Node, entry: AccessEntry): void => {
+    entryNodeOf(resource)?.entries.push(entry);
   };
-  // Equal privileges share one source, so that users with different grants of them share an interned access.
+  // Grants with equal privileges share one `EntrySource`, so that the equal access of their users is stored once.
   const sources = new Map<string, EntrySource>();
-  const giving = (gives: readonly Privilege[]) => getOrInsert(sources, gives.join(), () => ({ gives }));
-  const served = (catalogs: readonly string[]) => catalogs.filter((catalog) => catalog !== SYSTEM);
-  for (const catalog of served(settings.writableCatalogs))
-    add({ catalog }, { source: giving(SERVICE_ACCOUNT_PRIVILEGES), members: principals.serviceAccounts });
-  for (const catalog of served(settings.readableCatalogs))
-    add({ catalog }, { source: giving(['SELECT']), members: principals.serviceAccounts });
+  const sourceOf = (privileges: readonly Privilege[]): EntrySource =>
+    getOrInsert(sources, privileges.join(), () => ({ privileges }));
+  const serviceCatalogs = (catalogs: readonly string[]) => catalogs.filter((catalog) => catalog !== SYSTEM);
+  for (const catalog of serviceCatalogs(settings.writableCatalogs))
+    addEntry({ catalog }, { source: sourceOf(SERVICE_ACCOUNT_PRIVILEGES), members: principals.serviceAccounts });
+  for (const catalog of serviceCatalogs(settings.readableCatalogs))
+    addEntry({ catalog }, { source: sourceOf(['SELECT']), members: principals.serviceAccounts });
   for (const grant of grants) {
     if (!isLive(grant, at)) continue;
-    const open = grant.resource.catalog === SYSTEM ? privilegesOn(grant.resource) : grant.privileges;
-    const privileges = grant.privileges.filter((each) => isOverData(each) && open.includes(each));
+    const possiblePrivileges = grant.resource.catalog === SYSTEM ? privilegesOn(grant.resource) : grant.privileges;
+    const privileges = grant.privileges.filter((each) => isDataPrivilege(each) && possiblePrivileges.includes(each));
     if (privileges.length === 0) continue;
-    add(grant.resource, { source: giving(privileges), members: principals.resolvePrincipal(grant.principal) });
+    addEntry(grant.resource, { source: sourceOf(privileges), members: principals.resolvePrincipal(grant.principal) });
   }
   for (const policy of policies)
-    add(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
+    addEntry(policy.resource, { source: { policy }, members: principals.resolvePolicy(policy) });
   for (const { resource } of guarantees.flatMap(({ scopes }) => scopes)) {
     const { table } = resource;
     const nodes = table === undefined ? [resource] : [resource, { ...resource, table: freshCompanion(table) }];
-    for (const node of nodes.map(placeOf)) if (node !== null && table !== undefined) node.isAsked = true;
+    for (const node of nodes.map(entryNodeOf)) if (node !== null && table !== undefined) node.isEvaluatedForAll = true;
   }
   for (const catalog of new Set([...settings.externalTableCatalogs, ...settings.rawColumnCatalogs]))
-    for (const entry of catalogTerms(snapshot, principals, catalog)) add({ catalog }, entry);
-  return { root, system: above.children.get(SYSTEM) ?? emptyNode() };
+    for (const entry of catalogTerms(snapshot, principals, catalog)) addEntry({ catalog }, entry);
+  return { root, system: systemParent.children.get(SYSTEM) ?? emptyNode() };
 }
 
-/** Entries by the settings of a catalog: storage columns for all users, and loss of ownership for users with restricted reading. */
+/** Two entries for a catalog: one with its storage columns, for everyone, and one with the policies that take away ownership. */
 function catalogTerms({ policies, settings }: Snapshot, principals: PrincipalIndex, catalog: string): AccessEntry[] {
-  const storage = storageColumns({ catalog }, settings);
-  const around = sharesFiles({ catalog }, settings)
-    ? policies.filter((policy) => restrictsReading(policy) && isAroundCatalogOf({ catalog }, policy))
+  const columns = storageColumns({ catalog }, settings);
+  const readingRestrictions = tablesMayShareFiles({ catalog }, settings)
+    ? policies.filter((policy) => restrictsReading(policy) && concernsCatalogOf({ catalog }, policy))
     : [];
-  const restricted = new Set(around.flatMap((policy) => principals.resolvePolicy(policy)));
+  const restrictedUsers = new Set(readingRestrictions.flatMap((policy) => principals.resolvePolicy(policy)));
+  const source = { terms: { storageColumns: columns, ownershipPolicies: readingRestrictions } };
   return [
-    { source: { terms: { storage, ownership: [] } }, members: [...principals.subjects.keys()] },
-    { source: { terms: { storage, ownership: around } }, members: [...restricted] },
+    { source: { terms: { ...source.terms, ownershipPolicies: [] } }, members: [...principals.subjects.keys()] },
+    { source, members: [...restrictedUsers] },
   ];
 }
 
-/** Adds entries that follow from all others: users with access to anything read the open schemas of `system`, unless denied. */
-export function withOpenSchemas(system: EntryNode, reaching: readonly number[]): EntryNode {
-  const children = new Map(system.children);
+/** Gives everybody who has some access SELECT on the schemas of `system` that BI tools need. */
+export function withOpenSchemas(systemNode: EntryNode, usersWithAccess: readonly number[]): EntryNode {
+  const children = new Map(systemNode.children);
+  const openEntry: AccessEntry = { source: { privileges: ['SELECT'] }, members: usersWithAccess };
   for (const schema of OPEN_SYSTEM_SCHEMAS) {
-    const { entries, ...said } = children.get(schema) ?? emptyNode();
-    children.set(schema, { ...said, entries: [...entries, { source: { gives: ['SELECT'] }, members: reaching }] });
+    const { entries, ...node } = children.get(schema) ?? emptyNode();
+    children.set(schema, { ...node, entries: [...entries, openEntry] });
   }
-  return { ...system, children };
+  return { ...systemNode, children };
 }
 
 function emptyNode(): EntryNode {
   return { entries: [], children: new Map() };
 }
 
-/** Terms of a catalog, which change the effect of entries there and above. */
 interface CatalogTerms {
-  /** Columns that are hidden beside any masked or hidden column. */
-  storage: readonly string[];
-  /** Policies anywhere in the catalog that ownership yields to. */
-  ownership: readonly SnapshotPolicy[];
+  /** Columns that are hidden as soon as another column is masked or hidden. */
+  storageColumns: readonly string[];
+  /** Policies anywhere in the catalog that take away ownership. */
+  ownershipPolicies: readonly SnapshotPolicy[];
 }
 
-/** A grant's privileges, or a policy, without its members; or the terms of a catalog. */
-export type EntrySource = { gives: readonly Privilege[] } | { policy: SnapshotPolicy } | { terms: CatalogTerms };
+export type EntrySource = { privileges: readonly Privilege[] } | { policy: SnapshotPolicy } | { terms: CatalogTerms };
 
-/** The sources of access at a node. Users with the same sources in the same order share one instance, computed once. */
+/** The access that follows from a list of grants, policies and settings. Users with the same list share one instance. */
 export class InternedAccess {
-  private readonly after = new Map<EntrySource, InternedAccess>();
-  private worked: Access | null = null;
-  private restricted: boolean | null = null;
+  private readonly accessByAddedSource = new Map<EntrySource, InternedAccess>();
+  private cachedAccess: Access | null = null;
+  private cachedIsRestricted: boolean | null = null;
 
   constructor(
-    private readonly given: readonly Privilege[] = [],
-    private readonly last: SnapshotPolicy | null = null,
-    private readonly before: InternedAccess | null = null,
-    private readonly terms: CatalogTerms = { storage: STORAGE_COLUMNS, ownership: [] },
+    private readonly privileges: readonly Privilege[] = [],
+    private readonly lastPolicy: SnapshotPolicy | null = null,
+    private readonly accessBefore: InternedAccess | null = null,
+    private readonly terms: CatalogTerms = { storageColumns: STORAGE_COLUMNS, ownershipPolicies: [] },
   ) {}
 
-  /** The access to a closed companion. */
-  static closed(): InternedAccess {
-    const closed = new InternedAccess();
-    closed.worked = NO_ACCESS;
-    return closed;
+  /** No access: for companions (`table$suffix`) of restricted tables. */
+  static closedAccess(): InternedAccess {
+    const closedAccess = new InternedAccess();
+    closedAccess.cachedAccess = NO_ACCESS;
+    return closedAccess;
   }
 
   get access(): Access {
-    return (this.worked ??= accessOf(this.given, [...InternedAccess.policiesOf(this)], {
-      routines: [],
+    return (this.cachedAccess ??= accessOf(this.privileges, [...InternedAccess.policiesOf(this)], {
+      routinePolicies: [],
       ...this.terms,
     }));
   }
 
-  /** Whether a policy restricts what is read, so that companions are closed. */
+  /** Whether a policy restricts reading and therefore also denies companions (`table$suffix`). */
   get isReadingRestricted(): boolean {
-    return (this.restricted ??= [...InternedAccess.policiesOf(this)].some(restrictsReading));
+    return (this.cachedIsRestricted ??= [...InternedAccess.policiesOf(this)].some(restrictsReading));
   }
 
   withSource(source: EntrySource): InternedAccess {
-    return getOrInsert(this.after, source, () => this.extendedBy(source));
+    return getOrInsert(this.accessByAddedSource, source, () => this.createExtension(source));
   }
 
-  private extendedBy(source: EntrySource): InternedAccess {
-    if ('policy' in source) return new InternedAccess(this.given, source.policy, this, this.terms);
-    if ('terms' in source) return new InternedAccess(this.given, this.last, this.before, source.terms);
-    const more = source.gives.filter((privilege) => !this.given.includes(privilege));
-    return more.length === 0 ? this : new InternedAccess([...this.given, ...more], this.last, this.before, this.terms);
+  private createExtension(source: EntrySource): InternedAccess {
+    if ('policy' in source) return new InternedAccess(this.privileges, source.policy, this, this.terms);
+    if ('terms' in source) return new InternedAccess(this.privileges, this.lastPolicy, this.accessBefore, source.terms);
+    const newPrivileges = source.privileges.filter((privilege) => !this.privileges.includes(privilege));
+    return newPrivileges.length === 0
+      ? this
+      : new InternedAccess([...this.privileges, ...newPrivileges], this.lastPolicy, this.accessBefore, this.terms);
   }
 
-  /** The policies in reverse order: the specification ignores the order. */
-  private static *policiesOf(entitlement: InternedAccess): Iterable<SnapshotPolicy> {
-    for (let each: InternedAccess | null = entitlement; each; each = each.before) if (each.last) yield each.last;
+  /** The policies of an access, in reverse order. No caller depends on the order. */
+  private static *policiesOf(access: InternedAccess): Iterable<SnapshotPolicy> {
+    for (let each: InternedAccess | null = access; each; each = each.accessBefore)
+      if (each.lastPolicy) yield each.lastPolicy;
   }
 }

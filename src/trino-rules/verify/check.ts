@@ -2,7 +2,7 @@ import type { Finding } from '../document/finding.js';
 import { readRules } from '../document/rules-reader.js';
 import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
-import { checkMarker, openPatterns } from '../lint/open-patterns.js';
+import { checkMarker, openPatternFindings } from '../lint/open-patterns.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
 import { namesOf, nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -11,85 +11,87 @@ import type { RulesDocument } from '../document/rules-document.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { Counterexamples, Differences } from './counterexample.js';
-import { ExpectedActing, expectedOnEngine, ExpectedQueries } from './expected-engine.js';
+import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries } from './expected-engine.js';
 import { ExpectedRoutines } from './expected-routines.js';
-import { GuaranteeJudge, MOST_WITNESSES } from './guarantee-judge.js';
-import { type FormerBreaches, type JudgedRules, verdictsOf } from '../answers/guarantee-verdicts.js';
+import { GuaranteeJudge, MAX_WITNESSES } from './guarantee-judge.js';
+import { type FormerBreachTest, type JudgedRules, verdictsOf } from '../answers/guarantee-verdicts.js';
 import { PrincipalIndex } from './principal-index.js';
 import { proveData } from './proof-of-data.js';
 import { proveRights } from './proof-of-rights.js';
 
-/** Budget for a text of up to one mebibyte: some seconds. Larger texts get more in proportion. */
-const STEPS_PER_MEBIBYTE = 150_000_000;
+/** The limit of work steps for a text of up to one mebibyte: some seconds of work. The limit for a longer text is higher in proportion. */
+const COST_PER_MEBIBYTE = 150_000_000;
 const MEBIBYTE = 1_048_576;
-/** Budget for one grant or policy at one node, and for every 32 users there. */
-const STEPS_PER_THING = 800;
-const STEPS_PER_WORD = 12;
-/** Budget for each user and entry about queries of some owners. */
-const STEPS_PER_OWNER = 1_000;
+/** Work steps for each pair of a policy and a node that a grant or policy names: COST_PER_ENTRY, plus COST_PER_WORD for every 32 users. */
+const COST_PER_ENTRY = 800;
+const COST_PER_WORD = 12;
+const COST_PER_OWNER = 1_000; // for each pair of a user and a grant or policy about queries
 
 /**
- * All checks of a text before it is published, in this order: the strict reader, complete patterns, the marker, the invariants, the
- * proof against the snapshot, no dead rules. A finding of severity `error` stops the publication. `target-capacity.ts` checks the size.
+ * All checks of rules before they are published, in this order: strict reading, complete patterns, version marker, invariants, the proof
+ * against the snapshot, unreachable rules. A finding of severity `error` stops the publication. `target-capacity.ts` checks the size.
  */
 export function checkRules(source: string | Uint8Array, snapshot: Snapshot): Finding[] {
   return judgeRules(source, snapshot).findings;
 }
 
 /**
- * As `checkRules`, with verdicts on guarantees.
- * @param most breaches of each guarantee that are kept
- * @param former its breaches are no witnesses
+ * Like `checkRules`, but also returns verdicts on guarantees.
+ * @param maxBreaches limit of the breaches that are listed for each guarantee
+ * @param isFormerBreach breaches for which this test returns true are counted but not listed
  */
 export function judgeRules(
   source: string | Uint8Array,
   snapshot: Snapshot,
-  most = MOST_WITNESSES,
-  former: FormerBreaches | null = null,
+  maxBreaches = MAX_WITNESSES,
+  isFormerBreach: FormerBreachTest | null = null,
 ): JudgedRules {
-  const judged: JudgedRules = { findings: [], verdicts: [], breaches: new Map() };
-  const reading = readRules(source);
-  if (reading.kind === 'refused') return { ...judged, findings: reading.findings };
+  const judgedRules: JudgedRules = { findings: [], verdicts: [], breaches: new Map() };
+  const readResult = readRules(source);
+  if (readResult.kind === 'refused') return { ...judgedRules, findings: readResult.findings };
   const { settings } = snapshot;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
-  const findings = withEngine(reading.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => {
+  const findings = withEngine(readResult.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => {
     const positionsOf = principals.resolvePrincipal.bind(principals);
-    const users = { positionsOf, metadataCatalog: settings.metadataCatalog };
-    const judge = snapshot.guarantees ? new GuaranteeJudge(snapshot.guarantees, engine, users, most) : null;
+    const resolver = { positionsOf, metadataCatalog: settings.metadataCatalog };
+    const judge = snapshot.guarantees ? new GuaranteeJudge(snapshot.guarantees, engine, resolver, maxBreaches) : null;
     return [
-      ...checkMarker(text, engine.rules, settings.ownAccount, engine.people),
+      ...checkMarker(text, engine.rules, settings.ownAccount, engine.universe),
       ...checkInvariants(engine, settings),
       ...prove(engine, snapshot, principals, judge),
-      ...(judge ? Object.assign(judged, verdictsOf(judge, engine, snapshot, principals, former)).findings : []),
-      ...unreachableRules(engine.rules, engine.people, engine.patterns),
+      ...(judge
+        ? Object.assign(judgedRules, verdictsOf(judge, engine.rules, snapshot, principals, isFormerBreach)).findings
+        : []),
+      ...unreachableRules(engine.rules, engine.universe, engine.patterns),
     ];
   });
-  return { ...judged, findings };
+  return { ...judgedRules, findings };
 }
 
 export function checkBudget(text: string, snapshot: Snapshot): WorkBudget {
-  return new WorkBudget(STEPS_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + stepsFor(snapshot));
+  return new WorkBudget(COST_PER_MEBIBYTE * Math.max(1, text.length / MEBIBYTE) + proofSteps(snapshot));
 }
 
-/** Budget for the snapshot: all users at each named node with each policy, and as owners of queries. */
-function stepsFor({ users, grants, policies, guarantees = [] }: Snapshot): number {
-  const named = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
-  const each = STEPS_PER_THING + STEPS_PER_WORD * (users.length / 32 + 1);
-  const ofQueries = [...grants, ...policies].filter(({ resource }) => resource.queries !== undefined);
-  // For a guarantee about the queries of some owners, viewing and killing are evaluated for each owner, even without grants.
-  const asked = guarantees.some(({ scopes }) => scopes.some(({ resource }) => resource.queries !== undefined)) ? 2 : 0;
-  const owners = STEPS_PER_OWNER * users.length * (ofQueries.length + asked);
-  return each * new Set(named).size * (policies.length + 1) + owners;
+function proofSteps({ users, grants, policies, guarantees = [] }: Snapshot): number {
+  const nodeKeys = [...grants, ...policies].map(({ resource }) => nodeKey(resource));
+  const stepsPerNode = COST_PER_ENTRY + COST_PER_WORD * (users.length / 32 + 1);
+  const queryEntries = [...grants, ...policies].filter(({ resource }) => resource.queries !== undefined);
+  // For guarantees about queries, two rights are judged for each owner: viewing and killing.
+  const rightCount = guarantees.some(({ scopes }) => scopes.some(({ resource }) => resource.queries !== undefined))
+    ? 2
+    : 0;
+  const ownerSteps = COST_PER_OWNER * users.length * (queryEntries.length + rightCount);
+  return stepsPerNode * new Set(nodeKeys).size * (policies.length + 1) + ownerSteps;
 }
 
-/** Limit of the reported differences. A last finding counts the remaining ones. */
+/** Limit of the reported differences. A final finding gives the number of the others. */
 const MAX_COUNTEREXAMPLES = 20;
 
 /**
- * Proves that the rules give every principal exactly the intent of the snapshot: users, engine principals, service accounts, every other
- * name that a pattern of users matches, and a stranger. Complete, because every pattern is a list of names (`openPatterns`): see
- * `proveData`. Any difference is an error with a counterexample. The engine numbers users as `principals` does, then all others.
- * @param judge sees all access by the rules; null: there are no guarantees
+ * Proves that the rules give exactly the access of the snapshot. One invented name stands for everybody whom no pattern lists. Each
+ * difference is an error with a counterexample.
+ * @param engine its users must begin with those of `principals`, in the same order
+ * @param judge receives all access by the rules; null: there are no guarantees
  */
 export function prove(
   engine: EngineSets,
@@ -97,18 +99,19 @@ export function prove(
   principals: PrincipalIndex,
   judge: GuaranteeJudge | null = null,
 ): Finding[] {
-  const strangers = engine.people.strangers.map((name) => ({ kind: 'stranger', name }) as const);
+  const strangers = engine.universe.strangers.map((name) => ({ kind: 'stranger', name }) as const);
   const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES, judge);
-  const routines = new ExpectedRoutines(snapshot, principals, engine.width);
-  const onEngine = expectedOnEngine(snapshot, principals, engine.width);
-  const queries = new ExpectedQueries(snapshot, principals, engine, onEngine);
-  const reaching = proveData(engine, snapshot, principals, { routines, onEngine, queries }, differences);
-  const acting = new ExpectedActing(snapshot, principals, engine);
-  proveRights(engine, snapshot, principals, { reaching, routines, onEngine, queries, acting }, differences);
+  const routines = new ExpectedRoutines(snapshot, principals, engine.wordCount);
+  const engineHolders = expectedEngineRights(snapshot, principals, engine.wordCount);
+  const queries = new ExpectedQueries(snapshot, principals, engine, engineHolders);
+  const usersWithAccess = proveData(engine, snapshot, principals, { routines, engineHolders, queries }, differences);
+  const impersonation = new ExpectedImpersonation(snapshot, principals, engine);
+  const sources = { usersWithAccess, routines, engineHolders, queries, impersonation };
+  proveRights(engine, snapshot, principals, sources, differences);
   return findingsOf(differences, engine, snapshot);
 }
 
-/** Judges rules within a budget. Returns an error if a pattern is not complete, or the budget is exceeded. */
+/** Calls `judge` for rules. Returns an error instead if the names that a pattern matches cannot all be listed, or if the work exceeds `budget`. */
 export function withEngine(
   rules: RulesDocument,
   snapshot: Snapshot,
@@ -117,30 +120,29 @@ export function withEngine(
 ): Finding[] {
   try {
     const principals = new PrincipalIndex(snapshot);
-    const known = principals.subjects.map(({ name }) => name);
+    const knownNames = principals.subjects.map(({ name }) => name);
     const patterns = new PatternCache(budget);
-    const users = new UserUniverse(known, [rules], patterns);
+    const users = new UserUniverse(knownNames, [rules], patterns);
     patterns.markSpelled(namesIn(snapshot));
-    // Every pattern of a name is read before a fresh name is asked for.
+    // All patterns must be read before `freshName` invents a name, because no pattern may spell out that name.
     for (const { new_user } of rules.impersonation) patterns.language(new_user);
     for (const { queryOwner } of rules.queries) patterns.language(queryOwner);
-    const open = openPatterns(rules, patterns, users);
-    if (open.length > 0) return open;
+    const patternFindings = openPatternFindings(rules, patterns, users);
+    if (patternFindings.length > 0) return patternFindings;
     const engine = new EngineSets(rules, patterns, users);
     return patterns.spellsFreshCompanion
-      ? [undecided('the rules spell a name that stands for others, so that nothing is proved')]
+      ? [undecidedFinding('the rules spell a name that stands for others, so that nothing is proved')]
       : judge(engine, snapshot, principals);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
-    return [undecided('the rules combine more names and people than can be checked, so that nothing is proved')];
+    return [undecidedFinding('the rules combine more names and people than can be checked, so that nothing is proved')];
   }
 }
 
-function undecided(message: string): Finding {
+function undecidedFinding(message: string): Finding {
   return { code: 'proof-undecided', severity: 'error', message };
 }
 
-/** Names of catalogs, schemas, tables, routines and session properties in the snapshot. */
 function namesIn({ grants, policies, settings, guarantees = [] }: Snapshot): string[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog, sessionProperties } = settings;
   const scopes = guarantees.flatMap((guarantee) => guarantee.scopes);
@@ -148,14 +150,15 @@ function namesIn({ grants, policies, settings, guarantees = [] }: Snapshot): str
     ...namesOf(resource),
     resource.routine ?? '',
   ]);
-  const closed = metadataCatalog === null ? [] : [metadataCatalog];
-  return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closed, ...sessionProperties];
+  const closedCatalogs = metadataCatalog === null ? [] : [metadataCatalog];
+  return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closedCatalogs, ...sessionProperties];
 }
 
-function findingsOf({ found, total }: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
+function findingsOf(differences: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
+  const { reportedDifferences, differenceCount: total } = differences;
   const counterexamples = new Counterexamples(rules, snapshot, patterns);
-  const findings = found.map((difference) => counterexamples.finding(difference));
-  if (total <= found.length) return findings;
-  const message = `${total - found.length} more differences between the rules and the grants are not listed`;
+  const findings = reportedDifferences.map((difference) => counterexamples.findingFor(difference));
+  if (total <= reportedDifferences.length) return findings;
+  const message = `${total - reportedDifferences.length} more differences between the rules and the grants are not listed`;
   return [...findings, { code: 'proof-difference', severity: 'error', message }];
 }

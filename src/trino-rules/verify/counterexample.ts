@@ -9,17 +9,17 @@ import {
   isRestriction,
   type Restriction,
 } from '../engine/access-fact.js';
-import { decidingRule, nameOfRule, type RuleAt, textOfRule } from '../engine/deciding-rule.js';
+import { decidingRule, nameOfRule, type RuleLocation, textOfRule } from '../engine/deciding-rule.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { decide, type Decision } from '../model/decision.js';
-import { memberOf, type Subject } from '../model/principal.js';
-import { isAtNode, type Question } from '../model/question.js';
+import { toPrincipal, type Subject } from '../model/principal.js';
+import { isNodeQuestion, type Question } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
 import type { GuaranteeJudge } from './guarantee-judge.js';
 import { type Bitset, differences } from '../engine/sparse-bitset.js';
 
-/** Describes differences: the user, the node, the access, the grant or policy, and the rule that contradicts it. */
+/** Describes differences between rules and grants: the user, the node, the access, the grant or policy, and the rule that contradicts it. */
 export class Counterexamples {
   private readonly evaluator: Evaluator;
 
@@ -31,60 +31,71 @@ export class Counterexamples {
     this.evaluator = new Evaluator(rules, patterns);
   }
 
-  finding(difference: Difference): Finding {
+  findingFor(difference: Difference): Finding {
     const { fact, subject } = difference;
     const rule = decidingRule(this.evaluator, fact, subject.name);
     return {
       code: 'proof-difference',
       severity: 'error',
-      message: isRestriction(fact) ? this.restriction(difference, fact, rule) : this.permission(difference, fact, rule),
+      message: isRestriction(fact)
+        ? this.restrictionText(difference, fact, rule)
+        : this.permissionText(difference, fact, rule),
       ...(rule && { rule: nameOfRule(rule), witness: textOfRule(this.rules, rule) }),
     };
   }
 
-  private permission({ subject, others, byRules }: Difference, fact: Question, rule: RuleAt | null) {
-    const why = this.reasonFor(fact, subject, !byRules);
-    const name = subjectText(subject, others);
-    if (!byRules) return `${name} may ${describePermission(fact)}${why}, but ${this.denying(fact, subject, rule)}`;
-    const gives = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
-    return `${name} may not ${describePermission(fact)}${why}, but ${gives}`;
+  private permissionText({ subject, othersCount, isByRules }: Difference, fact: Question, rule: RuleLocation | null) {
+    const reason = this.reasonFor(fact, subject, !isByRules);
+    const name = subjectText(subject, othersCount);
+    if (!isByRules)
+      return `${name} may ${describePermission(fact)}${reason}, but ${this.effectOfRule(fact, subject, rule)}`;
+    const giverText = rule ? `rule ${nameOfRule(rule)} gives it` : 'the engine itself gives it where no rule matches';
+    return `${name} may not ${describePermission(fact)}${reason}, but ${giverText}`;
   }
 
-  private restriction({ subject, others, byRules }: Difference, fact: Restriction, rule: RuleAt | null): string {
-    const name = subjectText(subject, others);
-    const at = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
-    if (!byRules)
-      return `${name} ${describeRestriction(fact)}${this.reasonFor(fact, subject, true)}, but ${at} does not see to it`;
-    return `by ${at} ${name} ${describeRestriction(fact)}, but no policy says so`;
+  private restrictionText(
+    { subject, othersCount, isByRules }: Difference,
+    fact: Restriction,
+    rule: RuleLocation | null,
+  ): string {
+    const name = subjectText(subject, othersCount);
+    const ruleName = rule ? `rule ${nameOfRule(rule)}` : 'the rules';
+    if (!isByRules)
+      return `${name} ${describeRestriction(fact)}${this.reasonFor(fact, subject, true)}, but ${ruleName} does not see to it`;
+    return `by ${ruleName} ${name} ${describeRestriction(fact)}, but no policy says so`;
   }
 
-  /** Describes the effect of the deciding rule, which contradicts the grants. */
-  private denying(fact: AccessFact, subject: Subject, rule: RuleAt | null): string {
+  private effectOfRule(fact: AccessFact, subject: Subject, rule: RuleLocation | null): string {
     if (rule === null) return `no rule gives it`;
-    const at = `rule ${nameOfRule(rule)}`;
+    const ruleName = `rule ${nameOfRule(rule)}`;
     const name = displayName(subject.name, 'a stranger');
     if (rule.section === 'catalogs') {
-      return `${at} lets ${name} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
+      return `${ruleName} lets ${name} into the catalog in the mode ${this.rules.catalogs[rule.index]?.allow ?? 'none'}`;
     }
-    if (fact.about !== 'privilege') return `${at} does not give it`;
+    if (fact.about !== 'privilege') return `${ruleName} does not give it`;
     const privileges = this.rules.tables[rule.index]?.privileges ?? [];
-    return privileges.length > 0 ? `${at} lets ${name} only ${privileges.join(', ')}` : `${at} gives ${name} nothing`;
+    if (privileges.length === 0) return `${ruleName} gives ${name} nothing`;
+    return `${ruleName} lets ${name} only ${privileges.join(', ')}`;
   }
 
-  /** The grants, denies, policies and settings behind the expected access. */
-  private reasonFor(fact: AccessFact, subject: Subject, isGiven: boolean): string {
+  private reasonFor(fact: AccessFact, subject: Subject, isExpected: boolean): string {
     if (subject.kind === 'stranger') return ' (no grant means anybody of that name)';
     if (subject.kind === 'person' && !subject.isActive) return ' (the account is deactivated)';
-    const decision = decide(this.snapshot, memberOf(subject), questionOf(fact));
-    if (isRestriction(fact)) return byPolicies(decision, fact);
-    const isNamed = isAtNode(fact) || decision.grants.length > 0 || decision.denies.length > 0;
-    if (fact.about === 'table-procedures' && !isGiven && decision.grants.length > 0) return ` (${REASON[fact.about]})`;
-    return isNamed ? byGrants(decision, isGiven) : isGiven ? '' : ` (${REASON[fact.about]})`;
+    const decision = decide(this.snapshot, toPrincipal(subject), questionOf(fact));
+    if (isRestriction(fact)) return policyReason(decision, fact);
+    const isExplainedByGrants = isNodeQuestion(fact) || decision.grants.length > 0 || decision.denies.length > 0;
+    if (fact.about === 'table-procedures' && !isExpected && decision.grants.length > 0)
+      return ` (${REASON_WITHOUT_GRANT[fact.about]})`;
+    return isExplainedByGrants
+      ? grantReason(decision, isExpected)
+      : isExpected
+        ? ''
+        : ` (${REASON_WITHOUT_GRANT[fact.about]})`;
   }
 }
 
-/** The reason for a fact if neither a grant nor a deny is about it. */
-const REASON: Record<Question['about'], string> = {
+/** Texts that say why access is missing if no grant and no deny concerns this access. */
+const REASON_WITHOUT_GRANT: Record<Question['about'], string> = {
   queries: "only those who reach something may execute, and no grant gives another's queries",
   impersonation:
     "no grant gives it, and only the service's own account becomes others without one: active people who reach something",
@@ -101,7 +112,7 @@ function questionOf(fact: AccessFact): Question {
   return isRestriction(fact) ? { about: 'privilege', resource: fact.resource, privilege: 'SELECT' } : fact;
 }
 
-function byPolicies({ intent }: Decision, { about }: Restriction): string {
+function policyReason({ intent }: Decision, { about }: Restriction): string {
   const kind = (
     { 'row-filter': 'row_filter', 'hidden-column': 'hidden_column', 'column-mask': 'column_mask' } as const
   )[about];
@@ -110,64 +121,63 @@ function byPolicies({ intent }: Decision, { about }: Restriction): string {
   return ` by ${ids.length > 1 ? 'policies' : 'policy'} ${ids.join(', ')}`;
 }
 
-function byGrants({ grants, denies, intent }: Decision, isGiven: boolean): string {
-  if (isGiven && intent.standing === 'service-account') return ' as a service account';
-  if (isGiven && intent.standing === 'reaches-something') return ' like everybody who reaches something';
+function grantReason({ grants, denies, intent }: Decision, isExpected: boolean): string {
+  if (isExpected && intent.ungrantedSource === 'service-account') return ' as a service account';
+  if (isExpected && intent.ungrantedSource === 'reaches-something') return ' like everybody who reaches something';
   const [deny] = denies;
-  // Restrictions of data take routines only from users who have a grant of them.
-  if (deny && !isGiven && (deny.source.kind === 'deny' || grants.length > 0))
+  // A deny explains a missing right even without a grant. Another policy explains it only if the user has a grant of the right.
+  if (deny && !isExpected && (deny.source.kind === 'deny' || grants.length > 0))
     return ` (${deny.source.kind === 'deny' ? 'deny' : 'policy'} ${deny.source.id} takes it)`;
-  const [grant, ...more] = grants;
-  const restricting = [...intent.policies.map(({ source }) => source), ...intent.elsewhere].find(restrictsData);
-  if (grant !== undefined && !isGiven && restricting) return ` (policy ${restricting.id} restricts the owner)`;
-  if (grant === undefined || !isGiven) return ' (no grant gives it)';
-  const through = typeof grant.through === 'object' ? ` (group ${grant.through.group.name})` : '';
-  return ` by grant ${grant.source.id}${through}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+  const [grant, ...others] = grants;
+  const restriction = [...intent.policies.map(({ source }) => source), ...intent.policiesElsewhere].find(restrictsData);
+  if (grant !== undefined && !isExpected && restriction) return ` (policy ${restriction.id} restricts the owner)`;
+  if (grant === undefined || !isExpected) return ' (no grant gives it)';
+  const throughText = typeof grant.through === 'object' ? ` (group ${grant.through.group.name})` : '';
+  return ` by grant ${grant.source.id}${throughText}${others.length > 0 ? ` and ${others.length} more` : ''}`;
 }
 
-function subjectText(subject: Subject, others: number): string {
-  return displayName(subject.name, 'a stranger') + (others > 0 ? ` (and ${others} more)` : '');
+function subjectText(subject: Subject, othersCount: number): string {
+  return displayName(subject.name, 'a stranger') + (othersCount > 0 ? ` (and ${othersCount} more)` : '');
 }
 
-/** A difference: access by the rules that the grants do not give, or the other way round. */
+/** Access that the rules give and the grants do not (`isByRules`), or the reverse. */
 interface Difference {
   fact: AccessFact;
   subject: Subject;
-  /** Number of further users with the same difference. */
-  others: number;
-  byRules: boolean;
+  /** Number of users besides `subject` with the same difference. */
+  othersCount: number;
+  isByRules: boolean;
 }
 
 /** Counts all differences, and keeps the first ones for the report. */
 export class Differences {
-  readonly found: Difference[] = [];
-  total = 0;
+  readonly reportedDifferences: Difference[] = [];
+  differenceCount = 0;
 
   constructor(
     private readonly subjects: readonly Subject[],
-    private readonly keep: number,
+    private readonly maxReported: number,
     private readonly judge: GuaranteeJudge | null,
   ) {}
 
-  /** Compares the active words of two sets, restricted to `among`. */
   compare(
     fact: () => AccessFact,
-    active: Uint32Array,
-    byRules: Bitset | null,
-    byGrants: Bitset | null,
-    among: Bitset | null = null,
+    activeWords: Uint32Array,
+    usersInRules: Bitset | null,
+    usersInGrants: Bitset | null,
+    comparedUsers: Bitset | null = null,
   ): void {
-    if (this.judge !== null && byRules !== null) this.judge.addHolders(fact(), active, byRules);
-    const [extra, missing] = differences(active, byRules, byGrants, among);
-    if (extra.length > 0) this.add(fact, extra, true);
-    if (missing.length > 0) this.add(fact, missing, false);
+    if (this.judge !== null && usersInRules !== null) this.judge.addHolders(fact(), activeWords, usersInRules);
+    const [extra, missing] = differences(activeWords, usersInRules, usersInGrants, comparedUsers);
+    if (extra.length > 0) this.addDifference(fact, extra, true);
+    if (missing.length > 0) this.addDifference(fact, missing, false);
   }
 
-  private add(fact: () => AccessFact, positions: readonly number[], byRules: boolean): void {
+  private addDifference(fact: () => AccessFact, positions: readonly number[], isByRules: boolean): void {
     const subject = this.subjects[positions[0] ?? -1];
     if (subject === undefined) return;
-    this.total++;
-    if (this.found.length < this.keep)
-      this.found.push({ fact: fact(), subject, others: positions.length - 1, byRules });
+    this.differenceCount++;
+    if (this.reportedDifferences.length < this.maxReported)
+      this.reportedDifferences.push({ fact: fact(), subject, othersCount: positions.length - 1, isByRules });
   }
 }

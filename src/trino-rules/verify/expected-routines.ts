@@ -1,7 +1,13 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { addAll, bitset, removeAll, type Bitset } from '../engine/sparse-bitset.js';
 import { KILL_QUERY, nodeKey, nodeOf, pathTo, type Node } from '../model/node.js';
-import { isOverRoutines, PRIVILEGE_TERMS, withTaken, withContained, type Privilege } from '../model/privilege.js';
+import {
+  isRoutinePrivilege,
+  PRIVILEGE_TERMS,
+  privilegesTakenBy,
+  privilegesGivenBy,
+  type Privilege,
+} from '../model/privilege.js';
 import type { RoutineQuestion } from '../model/question.js';
 import { restrictsData } from '../model/restrictions.js';
 import { isLive, type Snapshot } from '../model/snapshot.js';
@@ -9,91 +15,98 @@ import type { PrincipalIndex } from './principal-index.js';
 
 type RoutineRight = Pick<RoutineQuestion, 'kind' | 'privilege'>;
 
-/** Functions and procedures that users may run, computed by the proof from the raw grants. */
+/** Users with rights over functions and procedures, computed from grants and policies without the compiler. */
 export class ExpectedRoutines {
-  /** All nodes with grants or denies of routines, and catalogs where data is restricted. */
+  /** All nodes with grants or denies of routines, and catalogs with restrictions of data. */
   readonly nodes: readonly Node[];
-  private readonly given = new Map<string, Bitset>();
-  private readonly denied = new Map<string, Bitset>();
-  /** By catalog, the users with a restriction of data there; '': on everything. */
-  private readonly restricted = new Map<string, Bitset>();
-  /** Rights that at least one grant gives. */
-  private readonly isGiven = new Set<string>();
-  private readonly closed: readonly (string | null | undefined)[];
+  private readonly grantees = new Map<string, Bitset>();
+  private readonly deniedUsers = new Map<string, Bitset>();
+  /** Users with a restriction of data, by catalog; under `''` for restrictions on everything. */
+  private readonly restrictedUsersByCatalog = new Map<string, Bitset>();
+  private readonly grantedRightKeys = new Set<string>();
+  private readonly closedCatalogs: readonly (string | null | undefined)[];
 
   constructor(
     { grants, policies, settings, at }: Snapshot,
     principals: PrincipalIndex,
-    private readonly width: number,
+    private readonly wordsPerSet: number,
   ) {
-    this.closed = [settings.metadataCatalog, 'system'];
+    this.closedCatalogs = [settings.metadataCatalog, 'system'];
     const nodes = new Map<string, Node>();
-    const note = (into: Map<string, Bitset>, node: Node, rights: readonly RoutineRight[], people: () => Bitset) => {
+    const addUsers = (
+      usersByNodeRight: Map<string, Bitset>,
+      node: Node,
+      rights: readonly RoutineRight[],
+      resolveUsers: () => Bitset,
+    ) => {
       for (const right of rights) {
         nodes.set(nodeKey(node), nodeOf(node));
-        addAll(this.at(into, keyOf(right, node)), people());
+        addAll(this.userSetAt(usersByNodeRight, keyOf(right, node)), resolveUsers());
       }
     };
     for (const grant of grants) {
-      if (!grant.privileges.some(isOverRoutines)) continue;
-      const rights = rightsOf(withContained(grant.privileges));
-      for (const right of rights) this.isGiven.add(keyOf(right, {}));
+      if (!grant.privileges.some(isRoutinePrivilege)) continue;
+      const rights = rightsOf(privilegesGivenBy(grant.privileges));
+      for (const right of rights) this.grantedRightKeys.add(keyOf(right, {}));
       if (isLive(grant, at))
-        note(this.given, grant.resource, rights, () => bitset(width, principals.resolvePrincipal(grant.principal)));
+        addUsers(this.grantees, grant.resource, rights, () =>
+          bitset(wordsPerSet, principals.resolvePrincipal(grant.principal)),
+        );
     }
     for (const policy of policies) {
-      const people = () => bitset(width, principals.resolvePolicy(policy));
-      if (policy.kind === 'deny') note(this.denied, policy.resource, rightsOf(withTaken(policy.privileges)), people);
-      if (this.given.size === 0 || !restrictsData(policy)) continue;
+      const resolveUsers = () => bitset(wordsPerSet, principals.resolvePolicy(policy));
+      if (policy.kind === 'deny')
+        addUsers(this.deniedUsers, policy.resource, rightsOf(privilegesTakenBy(policy.privileges)), resolveUsers);
+      if (this.grantees.size === 0 || !restrictsData(policy)) continue;
       const { catalog } = policy.resource;
       if (catalog !== undefined) nodes.set(nodeKey({ catalog }), { catalog });
-      addAll(this.at(this.restricted, catalog ?? ''), people());
+      addAll(this.userSetAt(this.restrictedUsersByCatalog, catalog ?? ''), resolveUsers());
     }
     this.nodes = [...nodes.values()];
   }
 
-  /** Users with a right at a node: on a routine, or on all unnamed routines below. Null: no user. */
+  /** Users with a right over a routine. A node that is no routine stands for the unnamed routines below it. Null: nobody. */
   holders(right: RoutineRight, node: Node): Bitset | null {
-    if (!this.isGiven.has(keyOf(right, {})) || this.closed.includes(node.catalog)) return null;
-    const people = new Uint32Array(this.width);
-    const taken = new Uint32Array(this.width);
-    for (const each of pathTo(node)) {
-      addAll(people, this.given.get(keyOf(right, each)));
-      addAll(taken, this.denied.get(keyOf(right, each)));
+    if (!this.grantedRightKeys.has(keyOf(right, {})) || this.closedCatalogs.includes(node.catalog)) return null;
+    const users = new Uint32Array(this.wordsPerSet);
+    const excludedUsers = new Uint32Array(this.wordsPerSet);
+    for (const pathNode of pathTo(node)) {
+      addAll(users, this.grantees.get(keyOf(right, pathNode)));
+      addAll(excludedUsers, this.deniedUsers.get(keyOf(right, pathNode)));
     }
-    for (const catalog of ['', node.catalog ?? '']) addAll(taken, this.restricted.get(catalog));
-    removeAll(people, taken);
-    return people;
+    for (const catalog of ['', node.catalog ?? '']) addAll(excludedUsers, this.restrictedUsersByCatalog.get(catalog));
+    removeAll(users, excludedUsers);
+    return users;
   }
 
-  /** `CALL system.runtime.kill_query`. @param kill users with the right to kill, which includes it unless it is denied */
-  killing(kill: Bitset): Bitset {
-    const key = keyOf(CALLING, KILL_QUERY);
-    const people = new Uint32Array(this.width);
-    for (const those of [this.given.get(key), kill]) addAll(people, those);
-    removeAll(people, this.denied.get(key));
-    return people;
+  /** Users who may `CALL system.runtime.kill_query`. @param killers users with KILL_QUERIES, which also gives this right */
+  killQueryCallers(killers: Bitset): Bitset {
+    const key = keyOf(CALL_RIGHT, KILL_QUERY);
+    const users = new Uint32Array(this.wordsPerSet);
+    for (const holders of [this.grantees.get(key), killers]) addAll(users, holders);
+    removeAll(users, this.deniedUsers.get(key));
+    return users;
   }
 
-  /** Users who may run anything in a catalog. It is enough to look at the nodes that grants name, because denies also hold below. */
-  reaching(catalog: string): Bitset {
-    const reaching = new Uint32Array(this.width);
-    const named = this.nodes.filter((node) => node.catalog === catalog);
-    for (const node of [{ catalog }, ...named])
-      for (const right of RUNNING) addAll(reaching, this.holders(right, node));
-    return reaching;
+  /** Users who may run at least one routine in a catalog. Tests the catalog and its nodes with grants or denies, because rights change only there. */
+  usersWithRoutines(catalog: string): Bitset {
+    const users = new Uint32Array(this.wordsPerSet);
+    const catalogNodes = this.nodes.filter((node) => node.catalog === catalog);
+    for (const node of [{ catalog }, ...catalogNodes])
+      for (const right of RUN_RIGHTS) addAll(users, this.holders(right, node));
+    return users;
   }
 
-  private at(index: Map<string, Bitset>, key: string): Bitset {
-    return getOrInsert(index, key, () => new Uint32Array(this.width));
+  private userSetAt(usersByNodeRight: Map<string, Bitset>, key: string): Bitset {
+    return getOrInsert(usersByNodeRight, key, () => new Uint32Array(this.wordsPerSet));
   }
 }
 
-const CALLING: RoutineRight = { kind: 'procedure', privilege: 'EXECUTE' };
-const RUNNING: readonly RoutineRight[] = [{ kind: 'function', privilege: 'EXECUTE' }, CALLING];
+const CALL_RIGHT: RoutineRight = { kind: 'procedure', privilege: 'EXECUTE' };
+const RUN_RIGHTS: readonly RoutineRight[] = [{ kind: 'function', privilege: 'EXECUTE' }, CALL_RIGHT];
 
 function rightsOf(privileges: Iterable<Privilege>): RoutineRight[] {
-  return [...privileges].flatMap((privilege) => PRIVILEGE_TERMS[privilege].runs ?? []);
+  return [...privileges].flatMap((privilege) => PRIVILEGE_TERMS[privilege].routineRight ?? []);
 }
 
 function keyOf({ kind, privilege }: RoutineRight, node: Node): string {

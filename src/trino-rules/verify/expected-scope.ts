@@ -3,257 +3,286 @@ import { freshCompanion } from '../document/open-names.js';
 import { AccessSets, type SchemaAccess, type TableAccess } from '../engine/schema-comparison.js';
 import {
   addMember,
-  addSparse,
-  bitset,
+  addWord,
   type Bitset,
-  sparseBitset,
-  type SparseBitset,
+  allWordIndexes,
+  isMember,
   wordAt,
   type WordMarks,
 } from '../engine/sparse-bitset.js';
-import { type Access, readsAlone } from '../model/intent.js';
-import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES, withContained } from '../model/privilege.js';
-import { basesOf, restrictsData, restrictsReading } from '../model/restrictions.js';
+import { type Access, NO_ACCESS, onlyReads } from '../model/intent.js';
+import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES, privilegesGivenBy } from '../model/privilege.js';
+import { baseNames, restrictsData, restrictsReading } from '../model/restrictions.js';
 import { type AccessEntry, type EntryNode, InternedAccess } from './access-entries.js';
 import { READERS_FILTER, type TablePrivilege } from '../document/rules-document.js';
 
-/** Access at the root, a catalog or a schema, and right below it, computed by the proof from the raw grants. */
+/** The access that the proof expects at the root, a catalog or a schema, and at its children. Computed from grants and policies without the compiler. */
 export class ExpectedScope implements SchemaAccess {
-  /** Access here and at all nodes below without an entry of their own. */
-  readonly everywhere: ExpectedAccess;
-  /** The access of each user here, by position. */
-  private readonly interned: readonly InternedAccess[];
-  private readonly own: readonly number[];
-  private readonly here: ExpectedAccess;
-  private knownClosed: readonly number[] | null = null;
-  private dirty: Uint32Array = NOWHERE;
+  /** The access at this node, and at tables without grants, policies or settings of their own. */
+  readonly unnamedTables: ExpectedAccess;
+  private readonly internedAccess: readonly InternedAccess[];
+  private readonly affectedPositions: readonly number[];
+  /** Users who may read no companion (`table$suffix`) at all, because a policy on this node or above restricts their reading. */
+  private readonly closedPositions: readonly number[];
+  private readonly tableAccess: ExpectedAccess;
+  private wordsToClear: Uint32Array = NO_WORDS;
 
-  private constructor(
+  constructor(
     private readonly reach: ExpectedReach,
     private readonly node: EntryNode | undefined,
-    above: readonly InternedAccess[],
-    inherited?: ExpectedAccess,
-    /** Users to whom a table of this schema is restricted. */
-    private readonly restricted: ReadonlySet<number> = NOBODY,
+    parent: ExpectedScope | null = null,
+    private readonly restrictedUsers: Bitset = NO_USERS,
   ) {
-    const own = internedByPosition(node, above);
-    this.own = [...own.keys()];
-    this.interned = own.size === 0 ? above : above.map((each, position) => own.get(position) ?? each);
-    this.everywhere = own.size === 0 && inherited ? inherited : reach.access();
-    this.here = reach.access();
-    for (const [access, positions] of alike(own)) {
-      const owning = positions.filter((position) => !restricted.has(position));
-      const others = positions.filter((position) => restricted.has(position));
-      reach.addUsers(owning, access.privileges);
-      reach.addUsers(others, access.privileges.filter(givesMoreThanSchemaOwnership));
+    const { users, wordCount } = reach;
+    const noAccess = new InternedAccess();
+    const parentAccess = parent?.internedAccess ?? Array.from({ length: reach.userCount }, () => noAccess);
+    users.enterNode(node, parentAccess);
+    this.affectedPositions = [...users.positions];
+    const isSameAsParent = parent !== null && this.affectedPositions.length === 0;
+    this.internedAccess = isSameAsParent ? parentAccess : parentAccess.map((each, i) => users.accessOfUser(i) ?? each);
+    const newClosedPositions = this.affectedPositions.filter(
+      (position) => this.internedAccess[position]?.isReadingRestricted && !parentAccess[position]?.isReadingRestricted,
+    );
+    this.closedPositions = [...(parent?.closedPositions ?? []), ...newClosedPositions];
+    this.unnamedTables = isSameAsParent ? parent.unnamedTables : reach.newAccess();
+    this.tableAccess = reach.newAccess();
+    for (const [access, positions] of groupByAccess(this.affectedPositions, this.internedAccess)) {
+      const ownerPositions = positions.filter((position) => !isMember(restrictedUsers, position));
+      const nonOwnerPositions = positions.filter((position) => isMember(restrictedUsers, position));
+      reach.addUsers(ownerPositions, access.privileges);
+      reach.addUsers(
+        nonOwnerPositions,
+        access.privileges.filter((each) => MORE_THAN_SCHEMA_OWNERSHIP.has(each)),
+      );
+      this.unnamedTables.addAccess(positions, access);
     }
-    if (this.everywhere === inherited) return;
-    for (const [access, positions] of alike(this.interned.entries()))
-      this.everywhere.add(sparseBitset(positions), access);
+    if (parent !== null && !isSameAsParent)
+      this.unnamedTables.inherit(parent.unnamedTables, allWordIndexes(wordCount), users.memberSet);
   }
 
-  /** @param reach collects users with any access while the levels below are walked */
-  static top(reach: ExpectedReach, node: EntryNode | undefined): ExpectedScope {
-    const nothing = new InternedAccess();
-    const nobody = Array.from({ length: reach.count }, () => nothing);
-    return new ExpectedScope(reach, node, nobody);
-  }
-
-  /** A catalog of this root. @param reach collects users with any access in it */
-  catalog(name: string, reach: ExpectedReach): ExpectedScope {
-    const catalog = new ExpectedScope(reach, this.node?.children.get(name), this.interned, this.everywhere);
-    for (const position of this.own) {
-      const access = catalog.interned[position];
-      // Users whose access the catalog changes have been noted by its constructor.
-      if (access !== undefined && access === this.interned[position])
+  /** The access at the catalog `name`. Called on the root's scope only. @param reach receives all users with access in the catalog */
+  catalogScope(name: string, reach: ExpectedReach): ExpectedScope {
+    const scope = new ExpectedScope(reach, this.node?.children.get(name), this);
+    for (const position of this.affectedPositions) {
+      const access = scope.internedAccess[position];
+      // The constructor left out users with the same access as at the root. They are added here.
+      if (access !== undefined && access === this.internedAccess[position])
         reach.addUsers([position], access.access.privileges);
     }
-    return catalog;
+    return scope;
   }
 
-  /** Owners of the schema, without users to whom a table is restricted, which an owner could drop. */
+  /** Owners of the schema, without users with a restricted table in it, because an owner could drop the table. */
   get owners(): Bitset {
-    const { everywhere, restricted, reach } = this;
-    if (restricted.size === 0) return everywhere.owners;
-    const without = bitset(reach.width, restricted);
-    return everywhere.owners.map((word, index) => word & ~wordAt(without, index));
+    return this.unnamedTables.owners.map((word, index) => word & ~wordAt(this.restrictedUsers, index));
   }
 
-  /** Children that have an entry, or a descendant with one, sorted. */
-  names(): string[] {
+  /** Sorted names of the children with entries (grants, policies, settings) or with a descendant that has entries. */
+  childNames(): string[] {
     return [...(this.node?.children.keys() ?? [])].sort();
   }
 
-  child(name: string): ExpectedScope {
+  childScope(name: string): ExpectedScope {
     const schema = this.node?.children.get(name);
-    return new ExpectedScope(this.reach, schema, this.interned, this.everywhere, restrictedBelow(schema));
+    return new ExpectedScope(this.reach, schema, this, usersRestrictedBelow(schema, this.reach.wordCount));
   }
 
-  /** Tables of a schema with entries, and an unnamed companion of each restricted one. */
-  tables(): string[] {
-    const bases = [...(this.node?.children ?? [])].filter(([, { entries }]) => entries.some(isRestrictingReading));
-    const ofAny = this.closed.length === 0 ? [] : [freshCompanion(null)];
-    return [...this.names(), ...bases.map(([name]) => freshCompanion(name)), ...ofAny];
+  /** Tables that grants, policies or settings name, and names that represent the companions (`table$suffix`) of tables with restricted reading. */
+  namedTables(): string[] {
+    const children = [...(this.node?.children ?? [])];
+    const restrictedTables = children.filter(([, { entries }]) => entries.some(isRestrictingReading));
+    const companions = restrictedTables.map(([name]) => freshCompanion(name));
+    return [...this.childNames(), ...companions, ...(this.closedPositions.length === 0 ? [] : [freshCompanion(null)])];
   }
 
-  mark(name: string, marks: WordMarks): void {
-    const { entries = [], isAsked = false } = this.node?.children.get(name) ?? {};
-    if (isAsked) marks.addEvery();
+  markWords(name: string, marks: WordMarks): void {
+    const { entries = [], isEvaluatedForAll = false } = this.node?.children.get(name) ?? {};
+    if (isEvaluatedForAll) marks.addAllWords();
     for (const { members } of entries) marks.addPositions(members);
-    for (const positions of this.closedAt(name)) marks.addPositions(positions);
+    for (const positions of this.closedPositionsAt(name)) marks.addPositions(positions);
   }
 
-  /** Users to whom all companions in the schema are closed, by a restriction on it or above. */
-  private get closed(): readonly number[] {
-    const closed = () => this.interned.flatMap((each, position) => (each.isReadingRestricted ? [position] : []));
-    return (this.knownClosed ??= closed());
-  }
-
-  /** Users to whom a table is closed as a companion. */
-  private closedAt(name: string): (readonly number[])[] {
+  /** Lists of users to whom restrictions deny the companion `name` (`table$suffix`). */
+  private closedPositionsAt(name: string): (readonly number[])[] {
     if (!name.includes('$')) return [];
-    const entries = basesOf(name).flatMap((base) => this.node?.children.get(base)?.entries ?? []);
-    return [this.closed, ...entries.filter(isRestrictingReading).map(({ members }) => members)];
+    const entries = baseNames(name).flatMap((baseName) => this.node?.children.get(baseName)?.entries ?? []);
+    return [this.closedPositions, ...entries.filter(isRestrictingReading).map(({ members }) => members)];
   }
 
-  at(name: string, active: Uint32Array): ExpectedAccess {
-    const interned = internedByPosition(this.node?.children.get(name), this.interned);
-    for (const positions of this.closedAt(name)) for (const position of positions) interned.set(position, CLOSED);
-    this.here.clear(this.dirty);
-    this.dirty = active;
-    if (active.length === 0) return this.here;
-    for (const [access, positions] of alike(interned)) {
-      this.here.add(sparseBitset(positions), access);
-      // Ownership of schemas gives nothing on a table.
-      this.reach.addUsers(positions, access.privileges.filter(givesMoreThanSchemaOwnership));
+  accessAt(name: string, activeWords: Uint32Array): ExpectedAccess {
+    const { users } = this.reach;
+    users.enterNode(this.node?.children.get(name), this.internedAccess);
+    for (const positions of this.closedPositionsAt(name))
+      for (const position of positions) users.setAccess(position, CLOSED_ACCESS);
+    this.tableAccess.clear(this.wordsToClear);
+    this.wordsToClear = activeWords;
+    if (activeWords.length === 0) return this.tableAccess;
+    for (const [access, positions] of groupByAccess(users.positions, users.internedAccess)) {
+      this.tableAccess.addAccess(positions, access);
+      // Owning a schema gives no access to its tables, so this ownership is left out here.
+      this.reach.addUsers(
+        positions,
+        access.privileges.filter((each) => MORE_THAN_SCHEMA_OWNERSHIP.has(each)),
+      );
     }
-    this.here.sets.inherit(this.everywhere.sets, active, bitset(this.reach.width, interned.keys()));
-    return this.here;
+    this.tableAccess.inherit(this.unnamedTables, activeWords, users.memberSet);
+    return this.tableAccess;
   }
 }
 
-/** Collects users with access to anything in a catalog, and so with a mode of it. */
+/** Collects users with any access in a catalog, who therefore need access to the catalog itself. */
 export class ExpectedReach {
-  readonly any: Bitset;
-  /** Users with access that needs the mode `all`. */
-  readonly beyondReading: Bitset;
+  readonly usersWithAccess: Bitset;
+  readonly usersBeyondReading: Bitset;
+  /** A buffer that is reused for each node. */
+  readonly users: UsersAtNode;
 
   constructor(
-    readonly count: number,
-    readonly width: number,
+    readonly userCount: number,
+    readonly wordCount: number,
     private readonly isOpenToReaders: boolean,
   ) {
-    this.any = new Uint32Array(width);
-    this.beyondReading = new Uint32Array(width);
+    this.usersWithAccess = new Uint32Array(wordCount);
+    this.usersBeyondReading = new Uint32Array(wordCount);
+    this.users = new UsersAtNode(userCount, wordCount);
   }
 
-  access(): ExpectedAccess {
-    return new ExpectedAccess(this.width, this.isOpenToReaders);
+  newAccess(): ExpectedAccess {
+    return new ExpectedAccess(this.wordCount, this.isOpenToReaders);
   }
 
-  /** Users who need only the mode `read-only`. */
-  onlyReading(): Bitset {
-    return this.any.map((word, index) => word & ~wordAt(this.beyondReading, index));
+  usersOnlyReading(): Bitset {
+    return this.usersWithAccess.map((word, index) => word & ~wordAt(this.usersBeyondReading, index));
   }
 
   addUsers(positions: readonly number[], privileges: readonly Privilege[]): void {
     if (privileges.length === 0) return;
-    const isBeyond = privileges.some((privilege) => PRIVILEGE_TERMS[privilege].mode === 'all');
+    const needsModeAll = privileges.some((privilege) => PRIVILEGE_TERMS[privilege].catalogMode === 'all');
     for (const position of positions) {
-      addMember(this.any, position);
-      if (isBeyond) addMember(this.beyondReading, position);
+      addMember(this.usersWithAccess, position);
+      if (needsModeAll) addMember(this.usersBeyondReading, position);
     }
   }
 }
 
+/** Privileges that give more than ownership of schemas. OWNERSHIP is one of them, because it also includes ownership of tables. */
 const MORE_THAN_SCHEMA_OWNERSHIP = new Set(
-  PRIVILEGES.filter((privilege) => [...withContained([privilege])].some((each) => !PRIVILEGE_TERMS[each].ownsSchemas)),
+  PRIVILEGES.filter((each) => [...privilegesGivenBy([each])].some((given) => !PRIVILEGE_TERMS[given].ownsSchemas)),
 );
 
-/** Whether a privilege gives more than ownership of schemas. OWNERSHIP does: it also includes ownership of tables. */
-function givesMoreThanSchemaOwnership(privilege: Privilege): boolean {
-  return MORE_THAN_SCHEMA_OWNERSHIP.has(privilege);
-}
+/** Users to whom grants or policies at a node apply, with their access. Arrays by user number are faster here than a map for each node. */
+class UsersAtNode {
+  positions: number[] = [];
+  /** Access by the user's number. Only the elements at `positions` belong to the current node. */
+  readonly internedAccess: InternedAccess[];
+  readonly memberSet: Bitset;
 
-/** Users with an entry at a node, each with all entries that apply there. */
-function internedByPosition(
-  node: EntryNode | undefined,
-  above: readonly InternedAccess[],
-): Map<number, InternedAccess> {
-  const interned = new Map<number, InternedAccess>();
-  for (const { source, members } of node?.entries ?? []) {
-    for (const position of members) {
-      const before = interned.get(position) ?? above[position];
-      if (before !== undefined) interned.set(position, before.withSource(source));
+  constructor(userCount: number, wordCount: number) {
+    this.internedAccess = Array.from({ length: userCount }, () => CLOSED_ACCESS);
+    this.memberSet = new Uint32Array(wordCount);
+  }
+
+  enterNode(node: EntryNode | undefined, parentAccess: readonly InternedAccess[]): void {
+    for (const position of this.positions) this.memberSet[position >>> 5] = 0;
+    this.positions = [];
+    for (const { source, members } of node?.entries ?? []) {
+      let lastExtension = { before: CLOSED_ACCESS, after: CLOSED_ACCESS.withSource(source) };
+      for (const position of members) {
+        const access = this.accessOfUser(position) ?? parentAccess[position] ?? CLOSED_ACCESS;
+        if (access !== lastExtension.before) lastExtension = { before: access, after: access.withSource(source) };
+        this.setAccess(position, lastExtension.after);
+      }
     }
   }
-  return interned;
+
+  accessOfUser(position: number): InternedAccess | undefined {
+    return isMember(this.memberSet, position) ? this.internedAccess[position] : undefined;
+  }
+
+  setAccess(position: number, internedAccess: InternedAccess): void {
+    if (!isMember(this.memberSet, position)) this.positions.push(position);
+    addMember(this.memberSet, position);
+    this.internedAccess[position] = internedAccess;
+  }
 }
 
 function isRestrictingReading({ source }: AccessEntry): boolean {
   return 'policy' in source && restrictsReading(source.policy);
 }
 
-/** Users to whom a policy on a child of the node applies. */
-function restrictedBelow(node: EntryNode | undefined): Set<number> {
-  const restricted = new Set<number>();
+function usersRestrictedBelow(node: EntryNode | undefined, wordCount: number): Bitset {
+  const restrictedUsers = new Uint32Array(wordCount);
   for (const { entries } of node?.children.values() ?? []) {
     for (const { source, members } of entries) {
-      if ('policy' in source && restrictsData(source.policy)) for (const position of members) restricted.add(position);
+      if ('policy' in source && restrictsData(source.policy))
+        for (const position of members) addMember(restrictedUsers, position);
     }
   }
-  return restricted;
+  return restrictedUsers;
 }
 
-const CLOSED = InternedAccess.closed();
-const NOWHERE = new Uint32Array(0);
-const NOBODY: ReadonlySet<number> = new Set();
+const CLOSED_ACCESS = InternedAccess.closedAccess();
+const NO_WORDS = new Uint32Array(0);
+const NO_USERS: Bitset = new Uint32Array(0);
 
-/** Groups users by access: a hundred hidden columns then are a hundred sets, not a hundred for each user. */
-function alike(interned: Iterable<[number, InternedAccess]>): Map<Access, number[]> {
-  const positions = new Map<Access, number[]>();
-  for (const [position, { access }] of interned) getOrInsert(positions, access, () => []).push(position);
-  return positions;
+/** Groups users by access, so that for example a hundred hidden columns are added once for all users with the same access. */
+function groupByAccess(
+  positions: Iterable<number>,
+  internedAccess: readonly InternedAccess[],
+): Map<Access, readonly number[]> {
+  const positionsByAccess = new Map<Access, number[]>();
+  let [last, group]: [Access, number[]] = [NO_ACCESS, []];
+  for (const position of positions) {
+    const access = internedAccess[position]?.access ?? NO_ACCESS;
+    if (access !== last || group.length === 0)
+      [last, group] = [access, getOrInsert(positionsByAccess, access, () => [])];
+    group.push(position);
+  }
+  return positionsByAccess;
 }
 
-/** Access at one node by the grants, which the proof compares with `ActualAccess`. */
 class ExpectedAccess implements TableAccess {
-  readonly sets: AccessSets;
-  /** Owners of the schemas here. */
+  readonly userSets: AccessSets;
   readonly owners: Bitset;
 
-  /** @param isOpenToReaders whether reading alone keeps table procedures */
+  /** @param isOpenToReaders whether users who only read may run table procedures */
   constructor(
-    width: number,
+    wordCount: number,
     private readonly isOpenToReaders: boolean,
   ) {
-    this.sets = new AccessSets(width, null);
-    this.owners = new Uint32Array(width);
+    this.userSets = new AccessSets(wordCount, null);
+    this.owners = new Uint32Array(wordCount);
   }
 
   holders(privilege: TablePrivilege): Bitset {
-    return this.sets.given[privilege];
+    return this.userSets.usersByPrivilege[privilege];
   }
 
-  /** Adds the access of users that are not in it yet. */
-  add(people: SparseBitset, access: Access): void {
-    const { privileges, filters, hidden, masks } = access;
-    const record = (into: Bitset): void => addSparse(into, people);
+  addAccess(positions: readonly number[], access: Access): void {
+    const { privileges, filters, hiddenColumns, masks } = access;
+    const addTo = (userSet: Bitset): void => {
+      for (const position of positions) addMember(userSet, position);
+    };
     for (const privilege of privileges) {
-      const { onTables, ownsSchemas } = PRIVILEGE_TERMS[privilege];
-      if (onTables !== null) record(this.sets.given[onTables]);
-      if (ownsSchemas) record(this.owners);
+      const { tablePrivilege, ownsSchemas } = PRIVILEGE_TERMS[privilege];
+      if (tablePrivilege !== null) addTo(this.userSets.usersByPrivilege[tablePrivilege]);
+      if (ownsSchemas) addTo(this.owners);
     }
-    if (!this.isOpenToReaders && filters.length === 0 && readsAlone(access))
-      record(this.sets.filteredBy(READERS_FILTER));
-    for (const expression of filters) record(this.sets.filteredBy(`(${expression})`));
-    for (const column of hidden) record(this.sets.hiddenFrom(column));
-    for (const { column, expression } of masks) record(this.sets.maskedBy(column, expression));
+    if (!this.isOpenToReaders && filters.length === 0 && onlyReads(access))
+      addTo(this.userSets.usersWithFilter(READERS_FILTER));
+    for (const expression of filters) addTo(this.userSets.usersWithFilter(`(${expression})`));
+    for (const column of hiddenColumns) addTo(this.userSets.usersWithHiddenColumn(column));
+    for (const { column, expression } of masks) addTo(this.userSets.usersWithMask(column, expression));
   }
 
-  /** Empties the sets, of which only the active words have been written. */
-  clear(active: Uint32Array): void {
-    for (const index of active) this.owners[index] = 0;
-    this.sets.clear(active);
+  inherit({ userSets: sets, owners }: ExpectedAccess, activeWords: Uint32Array, excludedUsers: Bitset): void {
+    this.userSets.inherit(sets, activeWords, excludedUsers);
+    for (const index of activeWords) addWord(this.owners, index, wordAt(owners, index) & ~wordAt(excludedUsers, index));
+  }
+
+  /** Empties the sets. Only their words in `activeWords` can contain users. */
+  clear(activeWords: Uint32Array): void {
+    for (const index of activeWords) this.owners[index] = 0;
+    this.userSets.clear(activeWords);
   }
 }

@@ -7,270 +7,275 @@ import {
   type Restriction,
 } from '../engine/access-fact.js';
 import type { EngineSets } from '../engine/engine-sets.js';
+import type { UserUniverse } from '../engine/user-universe.js';
 import {
   addWord,
   bitset,
   countMembers,
-  members,
+  positionsInWord,
   membersOf,
   removeAll,
   wordAt,
   type Bitset,
 } from '../engine/sparse-bitset.js';
-import { type Guarantee, type GuaranteeScope, isAboutPeople } from '../model/guarantee.js';
-import { covers, namedBy, type Node } from '../model/node.js';
+import { type Guarantee, type GuaranteeScope, isPerPrincipal } from '../model/guarantee.js';
+import { covers, principalIn, type Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
-import type { Privilege } from '../model/privilege.js';
+import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES } from '../model/privilege.js';
 import type { Question } from '../model/question.js';
-import { isOpenSystem } from '../model/resource.js';
-import { basesOf } from '../model/restrictions.js';
+import { isOpenSystemNode } from '../model/resource.js';
+import { baseNames } from '../model/restrictions.js';
 
-/** The users by whom guarantees can be broken. */
-export interface JudgedUsers {
-  /** Positions of a principal's members, without service accounts. */
+export interface PrincipalResolver {
+  /** Positions of a principal's members in the list of users, without service accounts. */
   positionsOf(principal: PolicyPrincipal): Iterable<number>;
-  /** A scope on everything leaves this catalog out; null: there is none. */
+  /** The service's own catalog, which a scope on everything does not include; null: there is none. */
   metadataCatalog: string | null;
 }
 
-type Engine = Pick<EngineSets, 'width' | 'people'>;
+interface JudgedEngine extends Pick<EngineSets, 'wordCount'> {
+  universe: Pick<UserUniverse, 'isRepresentative' | 'positionsOf'>;
+}
 
-/** A user at a node, and a privilege that breaks a guarantee: held, or of `always` missing. */
+/** A user, a node and a privilege that break a guarantee: the user holds the privilege or, for `always`, lacks it. */
 export interface Witness {
-  position: number;
+  userPosition: number;
   scope: GuaranteeScope;
   resource: Node;
   privilege: Privilege;
-  /** What is asked of the engine. */
   fact: Question;
-  /** Of `apart`: what the user has in the other scope. */
-  second?: Witness;
+  /** For `apart`, which has two scopes: the same user's access in the other scope. */
+  secondWitness?: Witness;
 }
 
 export interface Verdict {
   guarantee: Guarantee;
   isBroken: boolean;
-  /** Number of triples of user, node and privilege. */
+  /** Number of breaches: triples of user, node and privilege. */
   brokenBy: number;
-  /** The first breaches; for `at_most` the counted users, also where it holds. */
+  /** The first breaches found, up to a limit. For `at_most`: users with access, even if the guarantee holds. */
   witnesses: Witness[];
   checked: { principals: number; nodes: number };
 }
 
-/** Maximum of witnesses for each guarantee, where no other is given. */
-export const MOST_WITNESSES = 20;
+/** Default limit of the breaches that are listed for each guarantee. */
+export const MAX_WITNESSES = 20;
 
-/** Judges guarantees by a document: `addHolders` receives the holders of each fact at each node, one after the other. */
+/** Finds breaches of guarantees. The caller must pass to `addHolders` all access that the rules give. */
 export class GuaranteeJudge {
-  private readonly judged: readonly JudgedGuarantee[];
-  /** The refined scopes that the current table is in, with its readers whom no restriction so far keeps from what is asked. */
-  private table: { scope: JudgedScope; fact: Question; active: Uint32Array; readers: Bitset }[] = [];
-  /** Scopes that the current schema can be in. */
-  private near: { key: string | null; scopes: readonly JudgedScope[] } = { key: null, scopes: [] };
-  /** The node of the last fact and the scopes that include it. Node null: the fact has no node; undefined: no fact yet. */
-  private here: { node: Node | null | undefined; scopes: readonly JudgedScope[] } = { node: undefined, scopes: [] };
+  private readonly judgedGuarantees: readonly JudgedGuarantee[];
+  private readonly scopes: readonly JudgedScope[];
+  /** For the current table: the scopes about unfiltered rows or unmasked values. `readers`: users with SELECT for whom no filter or mask in the scope was added yet. */
+  private tableScopes: { scope: JudgedScope; fact: Question; activeWords: Uint32Array; readers: Bitset }[] = [];
+  /** A cache for the node of the last fact (a right at a node), because consecutive facts mostly have the same node. */
+  private lastNodeScopes: { node: Node | null; scopes: readonly JudgedScope[] } = { node: null, scopes: [] };
 
-  constructor(guarantees: readonly Guarantee[], engine: Engine, users: JudgedUsers, most = MOST_WITNESSES) {
-    this.judged = guarantees.map((guarantee) => new JudgedGuarantee(guarantee, engine, users, most));
+  constructor(
+    guarantees: readonly Guarantee[],
+    engine: JudgedEngine,
+    resolver: PrincipalResolver,
+    maxWitnesses = MAX_WITNESSES,
+  ) {
+    this.judgedGuarantees = guarantees.map((each) => new JudgedGuarantee(each, engine, resolver, maxWitnesses));
+    this.scopes = this.judgedGuarantees.flatMap(({ scopes }) => scopes);
   }
 
-  /** @param holders users of the fact, at the active words. Restrictions of a table come after its privileges. */
-  addHolders(fact: AccessFact, active: Uint32Array, holders: Bitset): void {
+  /** Adds the `holders` of a permission. For a restriction, removes the `holders` from the current table's readers. @param activeWords indexes of the 32-bit words of `holders` to read */
+  addHolders(fact: AccessFact, activeWords: Uint32Array, holders: Bitset): void {
     if (isRestriction(fact)) {
-      for (const { scope, readers } of this.table) if (restricts(fact, scope.of)) removeAll(readers, holders);
+      for (const { scope, readers } of this.tableScopes)
+        if (restrictsScope(fact, scope.guaranteeScope)) removeAll(readers, holders);
       return;
     }
-    const privilege = privilegeOf(fact);
+    const privilege = PRIVILEGES_BY_KIND.get(rightKindOf(fact));
     if (privilege === undefined) return;
-    const scopes = this.within(fact).filter(({ of }) => of.privileges.includes(privilege));
+    const scopes = this.scopesOf(fact).filter(({ guaranteeScope }) => guaranteeScope.privileges.includes(privilege));
     if (privilege === 'SELECT') {
       this.endTable();
-      const read = (scope: JudgedScope) => ({ scope, fact, active: active.slice(), readers: holders.slice() });
-      this.table = scopes.filter(isRefined).map(read);
+      const tableScopeOf = (scope: JudgedScope) => ({
+        scope,
+        fact,
+        activeWords: activeWords.slice(),
+        readers: holders.slice(),
+      });
+      this.tableScopes = scopes.filter(isLimitedScope).map(tableScopeOf);
     }
-    for (const scope of scopes) if (!isRefined(scope)) scope.judged.record(scope, privilege, fact, active, holders);
+    for (const scope of scopes)
+      if (!isLimitedScope(scope)) scope.guarantee.recordHolders(scope, privilege, fact, activeWords, holders);
   }
 
   verdicts(): Verdict[] {
     this.endTable();
-    return this.judged.map((each) => each.verdict());
+    return this.judgedGuarantees.map((each) => each.verdict());
   }
 
-  private within(fact: Question): readonly JudgedScope[] {
-    const node = 'resource' in fact ? fact.resource : null;
-    if (this.here.node !== node) {
-      const near = this.nearTo(node ?? {});
-      this.here = { node, scopes: node === null ? near : near.filter(({ of, judged }) => judged.includes(of, node)) };
-    }
-    return node === null ? this.here.scopes.filter((scope) => scope.judged.isAbout(scope, fact)) : this.here.scopes;
+  private scopesOf(fact: Question): readonly JudgedScope[] {
+    if (!('resource' in fact)) return this.scopes.filter((scope) => scope.guarantee.includesFact(scope, fact));
+    const node = fact.resource;
+    if (this.lastNodeScopes.node !== node)
+      this.lastNodeScopes = {
+        node,
+        scopes: this.scopes.filter(({ guaranteeScope, guarantee }) => guarantee.includesNode(guaranteeScope, node)),
+      };
+    return this.lastNodeScopes.scopes;
   }
 
-  private nearTo({ catalog, schema }: Node): readonly JudgedScope[] {
-    const key = JSON.stringify([catalog, schema]);
-    const isNear = ({ of: { resource } }: JudgedScope): boolean =>
-      (resource.catalog ?? catalog) === catalog && (resource.schema ?? schema) === schema;
-    if (this.near.key !== key) this.near = { key, scopes: this.judged.flatMap(({ scopes }) => scopes).filter(isNear) };
-    return this.near.scopes;
-  }
-
-  /** The restrictions of a table are complete when the next table begins. */
+  /** Records the readers of a table. Called when the next table begins, because by then all restrictions of the table are known. */
   private endTable(): void {
-    for (const { scope, fact, active, readers } of this.table)
-      scope.judged.record(scope, 'SELECT', fact, active, readers);
-    this.table = [];
+    for (const { scope, fact, activeWords, readers } of this.tableScopes)
+      scope.guarantee.recordHolders(scope, 'SELECT', fact, activeWords, readers);
+    this.tableScopes = [];
   }
 }
 
 interface JudgedScope {
-  of: GuaranteeScope;
-  judged: JudgedGuarantee;
-  /** Of `apart` and `at_most`: the users who have a privilege in it, with the first witness of each. */
-  users: Bitset;
-  first: Map<number, Witness>;
-  /** Positions of the impersonated users or of the owners of queries; null: the scope names neither. */
-  others: ReadonlySet<number> | null;
+  guaranteeScope: GuaranteeScope;
+  guarantee: JudgedGuarantee;
+  /** Users with a privilege in the scope. This set and `witnessesByUser` are used only for guarantees of the kinds `apart` and `at_most`. */
+  usersWithPrivilege: Bitset;
+  witnessesByUser: Map<number, Witness>;
+  /** The numbers of the users to impersonate, or of the owners of queries. Null if the scope is about neither impersonation nor queries. */
+  affectedUsers: ReadonlySet<number> | null;
 }
 
-/** A guarantee and what has been seen of it. */
 class JudgedGuarantee {
   readonly scopes: readonly JudgedScope[];
-  /** Users who can break it. */
-  private readonly counted: Bitset;
+  /** Users who can break the guarantee. */
+  private readonly countedUsers: Bitset;
   private readonly witnesses: Witness[] = [];
   private brokenBy = 0;
-  private nodes = 0;
-  /** The last node that was asked about. */
-  private asked: Node | null = null;
+  private checkedNodeCount = 0;
+  private lastCheckedNode: Node | null = null;
 
   constructor(
     private readonly guarantee: Guarantee,
-    private readonly engine: Engine,
-    private readonly users: JudgedUsers,
-    private readonly most: number,
+    private readonly engine: JudgedEngine,
+    private readonly resolver: PrincipalResolver,
+    private readonly maxWitnesses: number,
   ) {
     const { principal, except, scopes } = guarantee;
-    const { width } = engine;
-    this.counted = bitset(width, users.positionsOf(principal));
-    for (const each of except) removeAll(this.counted, bitset(width, users.positionsOf(each)));
-    this.scopes = scopes.map((of): JudgedScope => {
-      const named = namedBy(of.resource);
-      const others = named === undefined ? null : new Set(users.positionsOf(named));
-      return { of, judged: this, users: new Uint32Array(width), first: new Map(), others };
+    const { wordCount: wordsPerSet } = engine;
+    this.countedUsers = bitset(wordsPerSet, resolver.positionsOf(principal));
+    for (const each of except) removeAll(this.countedUsers, bitset(wordsPerSet, resolver.positionsOf(each)));
+    this.scopes = scopes.map((guaranteeScope): JudgedScope => {
+      const nodePrincipal = principalIn(guaranteeScope.resource);
+      const affectedUsers = nodePrincipal === undefined ? null : new Set(resolver.positionsOf(nodePrincipal));
+      const usersWithPrivilege = new Uint32Array(wordsPerSet);
+      return { guaranteeScope, guarantee: this, usersWithPrivilege, witnessesByUser: new Map(), affectedUsers };
     });
   }
 
-  /** `always` leaves companions out. */
-  includes(scope: GuaranteeScope, node: Node): boolean {
+  /** Whether a scope includes a node. For `always`, no scope includes companions (`table$suffix`). A scope on the root does not include the metadata catalog. */
+  includesNode(scope: GuaranteeScope, node: Node): boolean {
+    // The catalogs are compared first, because most scopes are in other catalogs.
+    if ((scope.resource.catalog ?? node.catalog) !== node.catalog) return false;
     if (this.guarantee.kind === 'always' && node.table?.includes('$') === true) return false;
-    const isClosed = scope.resource.catalog === undefined && node.catalog === this.users.metadataCatalog;
+    const isClosed = scope.resource.catalog === undefined && node.catalog === this.resolver.metadataCatalog;
     return !isClosed && scopeIncludes(scope, node);
   }
 
-  /** Whether a scope includes a fact without a node. */
-  isAbout({ of, others }: JudgedScope, fact: Question): boolean {
-    if (others === null) return of.resource.engine === true;
-    return this.ownersOf(fact).some((position) => others.has(position));
+  /** Whether a scope includes a right that has no node, such as a right over queries. */
+  includesFact({ guaranteeScope, affectedUsers }: JudgedScope, fact: Question): boolean {
+    if (affectedUsers === null) return guaranteeScope.resource.engine === true;
+    return this.ownersOf(fact).some((position) => affectedUsers.has(position));
   }
 
   verdict(): Verdict {
-    const { guarantee, witnesses, scopes, most, brokenBy } = this;
-    const checked = { principals: membersOf(this.counted).length, nodes: this.nodes };
-    if (!isAboutPeople(guarantee)) return { guarantee, isBroken: brokenBy > 0, brokenBy, witnesses, checked };
+    const { guarantee, witnesses, scopes, maxWitnesses, brokenBy } = this;
+    const checked = { principals: membersOf(this.countedUsers).length, nodes: this.checkedNodeCount };
+    if (!isPerPrincipal(guarantee)) return { guarantee, isBroken: brokenBy > 0, brokenBy, witnesses, checked };
     const [one, other] = scopes;
-    const found = [...(one?.first.values() ?? [])].flatMap((witness): Witness[] => {
-      const second = other?.first.get(witness.position);
-      return other === undefined ? [witness] : second === undefined ? [] : [{ ...witness, second }];
+    const breaches = [...(one?.witnessesByUser.values() ?? [])].flatMap((witness): Witness[] => {
+      const secondWitness = other?.witnessesByUser.get(witness.userPosition);
+      return other === undefined ? [witness] : secondWitness === undefined ? [] : [{ ...witness, secondWitness }];
     });
     const isBroken =
-      found.length > guarantee.count || found.some(({ position }) => this.engine.people.isUnnamed(position));
-    const count = isBroken ? found.length : 0;
-    return { guarantee, isBroken, brokenBy: count, witnesses: found.slice(0, most), checked };
+      breaches.length > guarantee.count ||
+      breaches.some(({ userPosition }) => this.engine.universe.isRepresentative(userPosition));
+    const count = isBroken ? breaches.length : 0;
+    return { guarantee, isBroken, brokenBy: count, witnesses: breaches.slice(0, maxWitnesses), checked };
   }
 
-  record(scope: JudgedScope, privilege: Privilege, fact: Question, active: Uint32Array, holders: Bitset): void {
-    const isMissing = this.guarantee.kind === 'always';
-    const resource = 'resource' in fact ? fact.resource : scope.of.resource;
-    if (this.asked !== resource) this.nodes += 1;
-    this.asked = resource;
-    // The engine always allows access to own queries and impersonation of oneself.
-    const own = isMissing && !('resource' in fact) ? bitset(this.engine.width, this.ownersOf(fact)) : NOBODY;
-    for (const index of active) {
-      const has = wordAt(holders, index);
-      const found = wordAt(this.counted, index) & (isMissing ? ~has & ~wordAt(own, index) : has);
-      const isByPerson = isAboutPeople(this.guarantee);
-      const more = isByPerson ? found & ~wordAt(scope.users, index) : found;
-      this.brokenBy += countMembers(more);
-      if (more === 0 || (!isByPerson && this.witnesses.length === this.most)) continue;
-      addWord(scope.users, index, more);
-      for (const position of members(index, more)) {
-        const witness = { position, scope: scope.of, resource, privilege, fact };
-        if (isByPerson) scope.first.set(position, witness);
-        else if (this.witnesses.length < this.most) this.witnesses.push(witness);
+  recordHolders(
+    scope: JudgedScope,
+    privilege: Privilege,
+    fact: Question,
+    activeWords: Uint32Array,
+    holders: Bitset,
+  ): void {
+    const requiresRight = this.guarantee.kind === 'always';
+    const resource = 'resource' in fact ? fact.resource : scope.guaranteeScope.resource;
+    if (this.lastCheckedNode !== resource) this.checkedNodeCount += 1;
+    this.lastCheckedNode = resource;
+    // Nobody can lack access to own queries or impersonation of oneself, because the engine always allows both.
+    const exemptUsers =
+      requiresRight && !('resource' in fact) ? bitset(this.engine.wordCount, this.ownersOf(fact)) : NO_USERS;
+    for (const index of activeWords) {
+      const heldWord = wordAt(holders, index);
+      const breakingWord =
+        wordAt(this.countedUsers, index) & (requiresRight ? ~heldWord & ~wordAt(exemptUsers, index) : heldWord);
+      const countsUsers = isPerPrincipal(this.guarantee);
+      const newBreakingWord = countsUsers ? breakingWord & ~wordAt(scope.usersWithPrivilege, index) : breakingWord;
+      this.brokenBy += countMembers(newBreakingWord);
+      if (newBreakingWord === 0 || (!countsUsers && this.witnesses.length === this.maxWitnesses)) continue;
+      addWord(scope.usersWithPrivilege, index, newBreakingWord);
+      for (const position of positionsInWord(index, newBreakingWord)) {
+        const witness = { userPosition: position, scope: scope.guaranteeScope, resource, privilege, fact };
+        if (countsUsers) scope.witnessesByUser.set(position, witness);
+        else if (this.witnesses.length < this.maxWitnesses) this.witnesses.push(witness);
       }
     }
   }
 
-  /** The owners of queries, or the impersonated users, that a fact names. */
   private ownersOf(fact: Question): readonly number[] {
     const name = fact.about === 'queries' ? fact.owner : fact.about === 'impersonation' ? fact.newUser : undefined;
-    return name === undefined ? [] : this.engine.people.named(name);
+    return name === undefined ? [] : this.engine.universe.positionsOf(name);
   }
 }
 
-/** Whether a node is within a scope. Companions are part of their table. Everybody reads `jdbc` and `metadata` in `system`, so no scope has them. */
+/** Whether a scope includes a node. A scope on a table includes companions (`table$suffix`). Schemas of `system` that need no grant are in no scope. */
 export function scopeIncludes({ resource }: GuaranteeScope, node: Node): boolean {
   const { table } = resource;
-  const isCompanion = table !== undefined && table !== node.table && basesOf(node.table ?? '').includes(table);
-  return covers(resource, isCompanion ? { ...node, table } : node) && !isOpenSystem(node);
+  const isCompanion = table !== undefined && table !== node.table && baseNames(node.table ?? '').includes(table);
+  return covers(resource, isCompanion ? { ...node, table } : node) && !isOpenSystemNode(node);
 }
 
-const NOBODY: Bitset = new Uint32Array(0);
+const NO_USERS: Bitset = new Uint32Array(0);
 
-function isRefined({ of: { column, isUnfiltered } }: JudgedScope): boolean {
+function isLimitedScope({ guaranteeScope: { column, isUnfiltered } }: JudgedScope): boolean {
   return column !== undefined || isUnfiltered;
 }
 
-function restricts(fact: Restriction, { column, isUnfiltered }: GuaranteeScope): boolean {
+function restrictsScope(fact: Restriction, { column, isUnfiltered }: GuaranteeScope): boolean {
   if (fact.about === 'row-filter') return isUnfiltered && fact.expression !== READERS_FILTER;
   return fact.column === column;
 }
 
-/** The privilege whose holders a fact has; undefined: none. */
-function privilegeOf(fact: Question): Privilege | undefined {
-  switch (fact.about) {
-    case 'privilege':
-      return fact.privilege === 'OWNERSHIP' ? 'TABLE_OWNERSHIP' : fact.privilege;
-    case 'schema-ownership':
-      return 'SCHEMA_OWNERSHIP';
-    case 'routine':
-      return ROUTINE_PRIVILEGES[`${fact.kind} ${fact.privilege}`];
-    case 'queries':
-      return QUERY_PRIVILEGES[fact.right];
-    case 'system-information':
-      return fact.right === 'read' ? 'READ_SYSTEM_INFORMATION' : 'WRITE_SYSTEM_INFORMATION';
-    case 'impersonation':
-      return 'IMPERSONATE';
-    case 'table-procedures':
-    case 'catalog-mode':
-    case 'session-property':
-      return undefined;
-  }
+/** A key that is equal for questions about the same right on other nodes, columns or names. */
+function rightKindOf({ about, ...questionFields }: Question): string {
+  return [
+    about,
+    'kind' in questionFields && questionFields.kind,
+    'privilege' in questionFields && questionFields.privilege,
+    'right' in questionFields && questionFields.right,
+  ].join();
 }
 
-const QUERY_PRIVILEGES = { execute: 'EXECUTE_QUERIES', view: 'VIEW_QUERIES', kill: 'KILL_QUERIES' } as const;
-const ROUTINE_PRIVILEGES: Readonly<Record<string, Privilege>> = {
-  'function EXECUTE': 'EXECUTE_FUNCTION',
-  'function GRANT_EXECUTE': 'GRANT_EXECUTE_FUNCTION',
-  'procedure EXECUTE': 'CALL_PROCEDURE',
-};
+/** Privileges by the kind of their right (`rightKindOf`). OWNERSHIP is left out: guarantees name SCHEMA_OWNERSHIP and TABLE_OWNERSHIP instead. */
+const PRIVILEGES_BY_KIND: ReadonlyMap<string, Privilege> = new Map(
+  PRIVILEGES.flatMap((privilege) => {
+    const { components, questionAt } = PRIVILEGE_TERMS[privilege];
+    return components.length === 0 ? [[rightKindOf(questionAt({})), privilege]] : [];
+  }),
+);
 
-/** `ana may SELECT from lake.hr.people, with the real value of ssn` */
+/** A breach in words: `ana may SELECT from lake.hr.people, with the real value of ssn`. */
 export function breachText(
   { kind }: Guarantee,
   { scope, fact }: Pick<Witness, 'scope' | 'fact'>,
   person: string,
 ): string {
   const verb = kind === 'always' ? 'may not' : 'may';
-  const only = scope.column === undefined ? '' : `, with the real value of ${scope.column}`;
-  return `${displayName(person, 'anybody else')} ${verb} ${describePermission(fact)}${only}`;
+  const columnText = scope.column === undefined ? '' : `, with the real value of ${scope.column}`;
+  return `${displayName(person, 'anybody else')} ${verb} ${describePermission(fact)}${columnText}`;
 }

@@ -12,70 +12,70 @@ import type { PrincipalIndex } from './principal-index.js';
 import type { RightSources } from './proof-of-rights.js';
 
 /**
- * Evaluates the rules for all users on every node: each that the grants name, each combination of names in the rules' patterns, and one
- * fresh name at each level, which represents all unnamed ones. Rules cannot tell any further node from one of these.
- * @returns users with access by the grants: service accounts, and users with anything that statements use
+ * Compares the access to data by the rules and by the grants, for all users at all nodes that grants or rules name, and at one fresh name
+ * for each level. The fresh name represents all other names, because rules cannot tell them apart.
+ * @returns users who may execute queries: service accounts, and users to whom grants give at least one privilege that statements use
  */
 export function proveData(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
-  { routines, onEngine, queries }: Pick<RightSources, 'routines' | 'onEngine' | 'queries'>,
+  { routines, engineHolders, queries }: Pick<RightSources, 'routines' | 'engineHolders' | 'queries'>,
   differences: Differences,
 ): Bitset {
-  const { everyWord, width, people, fresh } = engine;
-  const reaching = bitset(width, principals.serviceAccounts);
-  const schemas = new SchemaComparison(engine, {
-    compare: (...sets) => differences.compare(...sets),
-    // Users with access on one side only have been reported.
-    restrictedAmong: (byRules, byGrants) => ~(byRules ^ byGrants),
-    maskedAmong: (restricted) => restricted,
+  const { everyWordIndex, wordCount: wordsPerSet, universe, freshName } = engine;
+  const usersWithAccess = bitset(wordsPerSet, principals.serviceAccounts);
+  const schemaComparison = new SchemaComparison(engine, {
+    compare: (...args) => differences.compare(...args),
+    // Users with access on only one side are left out, because their whole access is reported as a difference already.
+    usersToCompare: (ruleWord, grantWord) => ~(ruleWord ^ grantWord),
+    maskUsersToCompare: (restrictedUsers) => restrictedUsers,
   });
-  const said = entriesByNode(snapshot, principals);
-  const root = ExpectedScope.top(newReach(), said.root);
+  const entryTrees = entriesByNode(snapshot, principals);
+  const root = new ExpectedScope(newReach(), entryTrees.root);
   const { metadataCatalog } = snapshot.settings;
-  const closed = metadataCatalog === null ? [] : [metadataCatalog];
-  const named = [...root.names(), ...routines.nodes.flatMap((node) => node.catalog ?? [])].sort();
-  for (const catalog of new Set([...named, ...engine.catalogNames(), ...closed, fresh])) {
+  const closedCatalogs = metadataCatalog === null ? [] : [metadataCatalog];
+  const namedCatalogs = [...root.childNames(), ...routines.nodes.flatMap((node) => node.catalog ?? [])].sort();
+  for (const catalog of new Set([...namedCatalogs, ...engine.catalogNames(), ...closedCatalogs, freshName])) {
     if (catalog === SYSTEM) continue;
     const reach = newReach();
     const isClosed = catalog === metadataCatalog;
-    proveCatalog(catalog, reach, isClosed ? ExpectedScope.top(reach, undefined) : root.catalog(catalog, reach));
-    addAll(reaching, reach.any);
+    proveCatalog(catalog, reach, isClosed ? new ExpectedScope(reach, undefined) : root.catalogScope(catalog, reach));
+    addAll(usersWithAccess, reach.usersWithAccess);
   }
-  const granted = newReach(true);
-  const inSystem = ExpectedScope.top(granted, said.system);
-  for (const name of inSystem.names()) {
-    const schema = inSystem.child(name);
-    for (const table of schema.names()) schema.at(table, everyWord);
+  const systemReach = newReach(true);
+  const systemScope = new ExpectedScope(systemReach, entryTrees.system);
+  for (const name of systemScope.childNames()) {
+    const schema = systemScope.childScope(name);
+    for (const table of schema.childNames()) schema.accessAt(table, everyWordIndex);
   }
-  addAll(reaching, granted.any);
+  addAll(usersWithAccess, systemReach.usersWithAccess);
   const reach = newReach(true);
-  for (const [privilege, users] of onEngine) {
-    if (PRIVILEGE_TERMS[privilege].usedByStatements) addAll(reaching, users);
-  }
-  const killing = routines.killing(queries.killing());
-  for (const into of [reaching, reach.any]) addAll(into, killing);
-  // Access to the open schemas of `system` follows from all other access.
-  proveCatalog(SYSTEM, reach, ExpectedScope.top(reach, withOpenSchemas(said.system, membersOf(reaching))));
-  return reaching;
+  for (const [privilege, users] of engineHolders)
+    if (PRIVILEGE_TERMS[privilege].isUsedByStatements) addAll(usersWithAccess, users);
+  const killQueryCallers = routines.killQueryCallers(queries.queryKillers());
+  for (const users of [usersWithAccess, reach.usersWithAccess]) addAll(users, killQueryCallers);
+  // `system` comes last, because users with any other access can read some of its schemas.
+  proveCatalog(SYSTEM, reach, new ExpectedScope(reach, withOpenSchemas(entryTrees.system, membersOf(usersWithAccess))));
+  return usersWithAccess;
 
   function newReach(isSystem = false): ExpectedReach {
-    engine.spend(people.count);
-    return new ExpectedReach(people.count, width, isSystem || snapshot.settings.readersMaintain);
+    engine.spend(universe.count);
+    return new ExpectedReach(universe.count, wordsPerSet, isSystem || snapshot.settings.readersMaintain);
   }
 
-  function proveCatalog(catalog: string, reach: ExpectedReach, expected: ExpectedScope): void {
-    const modes = engine.modes(catalog);
-    // Privileges that the mode `read-only` takes still show columns (seen on 483): no rule may give them.
-    const entering = { ...modes, all: modes.all.map((word, index) => word | wordAt(modes.readOnly, index)) };
-    for (const schema of new Set([...expected.names(), ...engine.schemaNames(catalog), fresh])) {
-      const actual = new SchemaTables(engine, catalog, schema, modes, entering);
-      schemas.compare({ catalog, schema }, actual, expected.child(schema));
+  function proveCatalog(catalog: string, reach: ExpectedReach, expectedScope: ExpectedScope): void {
+    const modes = engine.usersByMode(catalog);
+    // Users with the mode `read-only` are compared as if they had `all`: a privilege such as INSERT shows them columns even without `all` (seen on 483).
+    const tableModes = { ...modes, all: modes.all.map((word, index) => word | wordAt(modes.readOnly, index)) };
+    for (const schema of new Set([...expectedScope.childNames(), ...engine.schemaNames(catalog), freshName])) {
+      const actualTables = new SchemaTables(engine, catalog, schema, modes, tableModes);
+      schemaComparison.compare({ catalog, schema }, actualTables, expectedScope.childScope(schema));
     }
-    addAll(reach.any, routines.reaching(catalog));
-    const fact = (mode: 'all' | 'read-only') => () => ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
-    differences.compare(fact('all'), everyWord, modes.all, reach.beyondReading);
-    differences.compare(fact('read-only'), everyWord, modes.readOnly, reach.onlyReading());
+    addAll(reach.usersWithAccess, routines.usersWithRoutines(catalog));
+    const modeFact = (mode: 'all' | 'read-only') => () =>
+      ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
+    differences.compare(modeFact('all'), everyWordIndex, modes.all, reach.usersBeyondReading);
+    differences.compare(modeFact('read-only'), everyWordIndex, modes.readOnly, reach.usersOnlyReading());
   }
 }

@@ -11,7 +11,7 @@ import { compile } from '../compile/compile.js';
 import { STORAGE_COLUMNS } from '../model/restrictions.js';
 import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
-import { MARKER, type RulesDocument } from '../document/rules-document.js';
+import { MARKER_PREFIX, type RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../../../test/support/rules/metadata-visibility.js';
 import type { Snapshot } from '../model/snapshot.js';
@@ -174,7 +174,7 @@ describe('the proof', () => {
     const findings = judged(snapshot, ({ system_session_properties: properties, ...others }) => ({
       ...others,
       system_session_properties: properties.map((rule) =>
-        rule.property?.startsWith(MARKER) === true ? { ...rule, allow: false } : rule,
+        rule.property?.startsWith(MARKER_PREFIX) === true ? { ...rule, allow: false } : rule,
       ),
     }));
     expect(findings).toEqual([]);

@@ -4,7 +4,7 @@ import {
   accountNameProblem,
   emailProblem,
   passwordProblem,
-  takesLastAdministrator,
+  removesLastAdministrator,
   usernameProblem,
 } from './account.js';
 
@@ -17,7 +17,7 @@ describe('the last administrator', () => {
     ['is another account', [2], false, 'user', false],
     ['was gone before', [], false, 'user', false],
   ])('%s', (_, administrators, isActive, role, taken) => {
-    expect(takesLastAdministrator(administrators, { id: 1, role, isActive })).toBe(taken);
+    expect(removesLastAdministrator(administrators, { id: 1, role, isActive })).toBe(taken);
   });
 });
 

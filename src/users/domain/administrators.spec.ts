@@ -1,11 +1,11 @@
-import { type OutdatedRole, planRoles } from './administrators.js';
+import { type RoleMismatch, planRoles } from './administrators.js';
 
-const account = (id: number, isMember: boolean): OutdatedRole => ({
+const account = (id: number, isMember: boolean): RoleMismatch => ({
   ...{ id, username: `user${id}`, isActive: true, isMember },
 });
-const idsOf = (accounts: readonly OutdatedRole[]) => accounts.map(({ id }) => id);
-const plan = (outdated: readonly OutdatedRole[], administrators: readonly number[]) => {
-  const { promoted, demoted } = planRoles(outdated, administrators);
+const idsOf = (accounts: readonly RoleMismatch[]) => accounts.map(({ id }) => id);
+const plan = (outdated: readonly RoleMismatch[], administrators: readonly number[]) => {
+  const { promotions: promoted, demotions: demoted } = planRoles(outdated, administrators);
   return { promoted: idsOf(promoted), demoted: idsOf(demoted) };
 };
 

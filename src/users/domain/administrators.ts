@@ -1,33 +1,33 @@
-import { type Account, takesLastAdministrator } from './account.js';
+import { type Account, removesLastAdministrator } from './account.js';
 
-/** The identity provider's group whose members are administrators. A local group of that name does not count. */
+/** The identity provider's group whose members are administrators. Local groups of the same name give no role. */
 export interface AdministratorsGroup {
   name: string;
   source: 'oidc' | 'scim';
 }
 
-/** The problem of any other group with that name. */
+/** The message for a local group that would have the name of the administrators' group. */
 export const GROUP_NAME_TAKEN = "is the name of the identity provider's group of administrators";
 
-/** An account whose role contradicts the group: a member without the role, or a non-member who has the role by the group. */
-export interface OutdatedRole extends Pick<Account, 'id' | 'username' | 'isActive'> {
+/** An account whose role contradicts its membership in the administrators' group. */
+export interface RoleMismatch extends Pick<Account, 'id' | 'username' | 'isActive'> {
   isMember: boolean;
 }
 
 export interface RoleChanges {
-  promoted: OutdatedRole[];
-  demoted: OutdatedRole[];
+  promotions: RoleMismatch[];
+  demotions: RoleMismatch[];
 }
 
-/** @param administrators ids of active administrators with a password, the last of whom keeps the role */
-export function planRoles(outdated: readonly OutdatedRole[], administrators: readonly number[]): RoleChanges {
-  const promoted = outdated.filter(({ isMember }) => isMember);
-  const demoted: OutdatedRole[] = [];
-  let left = administrators;
-  for (const account of outdated) {
-    if (account.isMember || takesLastAdministrator(left, { ...account, role: 'user' })) continue;
-    demoted.push(account);
-    left = left.filter((id) => id !== account.id);
+/** Plans role changes, so that exactly the members of the provider's group for administrators are administrators. @param administratorIds active administrators with a password; one of them must remain */
+export function planRoles(mismatches: readonly RoleMismatch[], administratorIds: readonly number[]): RoleChanges {
+  const promotions = mismatches.filter(({ isMember }) => isMember);
+  const demotions: RoleMismatch[] = [];
+  let remainingIds = administratorIds;
+  for (const account of mismatches) {
+    if (account.isMember || removesLastAdministrator(remainingIds, { ...account, role: 'user' })) continue;
+    demotions.push(account);
+    remainingIds = remainingIds.filter((id) => id !== account.id);
   }
-  return { promoted, demoted };
+  return { promotions, demotions };
 }

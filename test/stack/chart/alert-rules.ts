@@ -31,13 +31,18 @@ export async function alertRules(stack: ChartStack, ...more: string[]): Promise<
   return (rule.spec as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 }
 
-/** As Prometheus names them: with the labels that a target has, or those of kube-state-metrics. */
+/** As Prometheus names them: with the labels that a target has, or those of kube-state-metrics, or of OPA beside the engine. */
 export function inputSeries(series: Series): { series: string; values: string }[] {
   return Object.entries(series).map(([key, values]) => {
     const [name = '', labels = ''] = key.replace(/\}$/, '').split('{');
-    const own = name.startsWith('kube_') ? 'job="kube-state-metrics"' : 'job="grantline-operations"';
-    return { series: `${name}{namespace="portal", ${own}${labels === '' ? '' : `, ${labels}`}}`, values };
+    const own = targetOf(name);
+    return { series: `${name}{${own}${labels === '' ? '' : `, ${labels}`}}`, values };
   });
+}
+
+function targetOf(metric: string): string {
+  if (metric.startsWith('last_success_bundle_')) return 'namespace="engine", job="trino-opa"';
+  return `namespace="portal", job="${metric.startsWith('kube_') ? 'kube-state-metrics' : 'grantline-operations'}"`;
 }
 
 /** What `promtool test rules` says of these tests; empty: all pass. @param interval between two evaluations */

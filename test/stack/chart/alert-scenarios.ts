@@ -171,6 +171,26 @@ export const CONDITIONS: Scenario[] = [
     fires: { GrantlineRulesBroken: 90 },
   },
   {
+    fault: 'an OPA does not get the published version',
+    series: onEach('grantline_opa_instances', ', state="behind"', turns(0, 1)),
+    fires: { GrantlineOpaBehind: 150 },
+  },
+  {
+    fault: 'an OPA refuses the bundle, or had no answer for too long',
+    series: onEach('grantline_opa_instances', ', state="error"', turns(0, 1)),
+    fires: { GrantlineOpaBundleError: 90 },
+  },
+  {
+    fault: 'Grantline is away, and OPA says so itself',
+    series: { 'last_success_bundle_request{name="grantline"}': agoUntilFailure(20, 1e9) },
+    fires: { GrantlineOpaStale: 360 },
+  },
+  {
+    fault: 'one replica sees the engine answer the canary without masks',
+    series: { 'grantline_opa_canary{pod="a"}': turns(1, 0) },
+    fires: { GrantlineOpaCanary: 150 },
+  },
+  {
     fault: 'grants take long',
     series: {
       'grantline_acl_grant_to_live_seconds_bucket{le="450"}': rises(1, 0),
@@ -184,7 +204,7 @@ export const CONDITIONS: Scenario[] = [
   },
   {
     fault: 'the rules are large',
-    series: { grantline_acl_bytes: turns(600_000, 640_000) },
+    series: { 'grantline_acl_bytes{target="configmap:engine/trino-access-control"}': turns(600_000, 640_000) },
     fires: { GrantlineRulesLarge: 330 },
   },
   {

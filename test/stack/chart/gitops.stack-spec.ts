@@ -5,10 +5,11 @@ import { promisify } from 'node:util';
 
 import { parse } from 'yaml';
 
+import { shareOf } from '../../support/landing.js';
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, defineForeignKinds, namespace } from './cluster-objects.js';
 import { only, type Manifest } from './manifest.js';
-import { RELEASE, render, VALUE_SETS } from './rendering.js';
+import { configMapsIn, RELEASE, render, VALUE_SETS } from './rendering.js';
 
 const stack: ChartStack = openStack(process.env);
 const kubectl = kubectlOf(stack);
@@ -29,7 +30,7 @@ class Application {
 
   static async of(set: string, name: string, ...more: string[]): Promise<Application> {
     const engine = `${name}-engine`;
-    const values = [`--namespace=${name}`, `--set=accessControl.configMap.namespace=${engine}`];
+    const values = [`--namespace=${name}`, ...configMapsIn(engine, set)];
     const rendered = (await render(stack, set, { more: [...values, ...more] })).objects;
     const objects = rendered.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
     const places = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
@@ -69,15 +70,18 @@ class Application {
 
 beforeAll(() => defineForeignKinds(stack));
 
-it.each(VALUE_SETS)('the value set %s, applied, is in sync, and the same when it is applied again', async (set) => {
-  const application = await Application.of(set, `gitops-${set}`);
-  const first = await application.apply();
-  expect(await application.apply()).toBe(first);
-  expect(await application.differences()).toEqual([]);
-  const second = await application.apply('--server-side', '--force-conflicts');
-  expect(await application.apply('--server-side', '--force-conflicts')).toBe(second);
-  await application.forgetTarget();
-});
+it.each(shareOf(VALUE_SETS))(
+  'the value set %s, applied, is in sync, and the same when it is applied again',
+  async (set) => {
+    const application = await Application.of(set, `gitops-${set}`);
+    const first = await application.apply();
+    expect(await application.apply()).toBe(first);
+    expect(await application.differences()).toEqual([]);
+    const second = await application.apply('--server-side', '--force-conflicts');
+    expect(await application.apply('--server-side', '--force-conflicts')).toBe(second);
+    await application.forgetTarget();
+  },
+);
 
 it('what is published is no difference, and survives a sync', async () => {
   const application = await Application.of('default', 'gitops-published');

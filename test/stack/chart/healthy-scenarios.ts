@@ -29,7 +29,7 @@ export const FRESH_INSTALL: Scenario = {
       ...onEach('grantline_acl_live', '', `NaN 0x${FIRST_RUN + 4} 1x60`),
       grantline_acl_last_success_timestamp_seconds: `NaN 0x${FIRST_RUN} ${ago(-300)}`,
       grantline_acl_last_publication_timestamp_seconds: `NaN 0x${FIRST_RUN} ${at(400)}`,
-      grantline_acl_bytes: `NaN 0x${FIRST_RUN} 40000x60`,
+      'grantline_acl_bytes{target="configmap:engine/trino-access-control"}': `NaN 0x${FIRST_RUN} 40000x60`,
       grantline_acl_last_edit_timestamp_seconds: `NaN ${always(0)}`,
       grantline_acl_last_unexplained_change_timestamp_seconds: `NaN ${always(0)}`,
       'kube_cronjob_created{cronjob="grantline-retired-route"}': at(0),

@@ -34,10 +34,10 @@ export function ago(seconds: number): Samples {
   return `${START_SECONDS - seconds}+${INTERVAL_SECONDS}x${SAMPLES - 1}`;
 }
 
-/** The same until the part fails; then the moment does not move any more. */
-export function agoUntilFailure(seconds: number): Samples {
-  const first = START_SECONDS - seconds;
-  return `${first}+${INTERVAL_SECONDS}x${LAST_HEALTHY} ${first + INTERVAL_SECONDS * LAST_HEALTHY}x${AFTERWARDS}`;
+/** The same until the part fails; then the moment does not move any more. @param unit of the metric, for each second */
+export function agoUntilFailure(seconds: number, unit = 1): Samples {
+  const [first, interval] = [(START_SECONDS - seconds) * unit, INTERVAL_SECONDS * unit];
+  return `${first}+${interval}x${LAST_HEALTHY} ${first + interval * LAST_HEALTHY}x${AFTERWARDS}`;
 }
 
 /** A moment that stays what it is. */
@@ -73,6 +73,10 @@ const ofEach = (pod: string): Series => ({
   [`grantline_acl_rules_broken{pod="${pod}"}`]: always(0),
   [`grantline_acl_live_overdue{pod="${pod}"}`]: always(0),
   [`grantline_acl_live{pod="${pod}"}`]: always(1),
+  [`grantline_opa_instances{pod="${pod}", state="live"}`]: always(1),
+  [`grantline_opa_instances{pod="${pod}", state="behind"}`]: always(0),
+  [`grantline_opa_instances{pod="${pod}", state="error"}`]: always(0),
+  [`grantline_opa_canary{pod="${pod}"}`]: always(1),
   [`grantline_clock_offset_seconds{pod="${pod}"}`]: always(-4),
   [`grantline_stale_administrator_tokens{pod="${pod}"}`]: always(0),
 });
@@ -93,7 +97,8 @@ export const HEALTHY: Series = {
   grantline_acl_last_edit_timestamp_seconds: at(-7_200),
   grantline_acl_last_unexplained_change_timestamp_seconds: at(-7_200),
   grantline_acl_restored_until_timestamp_seconds: always(0),
-  grantline_acl_bytes: always(600_000),
+  'grantline_acl_bytes{target="configmap:engine/trino-access-control"}': always(600_000),
+  'grantline_acl_bytes{target="opa"}': always(800_000),
   'grantline_service_token_failures_total{reason="unavailable"}': always(0),
   grantline_password_hash_turned_away_total: always(0),
   grantline_break_glass_sign_ins_total: always(0),

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 import { kubectlOf, openStack, type ChartStack } from '../stack.js';
 import { apply, defineForeignKinds, namespace } from './cluster-objects.js';
-import { CHART, HELM_3, HELM_4, HELMS, RELEASE, VALUE_SETS, valuesFile, type Helm } from './rendering.js';
+import { CHART, configMapsIn, HELM_3, HELM_4, HELMS, RELEASE, VALUE_SETS, valuesFile, type Helm } from './rendering.js';
 
 const stack: ChartStack = openStack(process.env);
 const kubectl = kubectlOf(stack);
@@ -38,7 +38,7 @@ class Release {
     command: 'install' | 'upgrade',
     { set = 'default', chart = CHART, more = [] }: { set?: string; chart?: string; more?: readonly string[] } = {},
   ): Promise<void> {
-    const values = [`--values=${valuesFile(set)}`, `--set=accessControl.configMap.namespace=${this.engine}`, ...more];
+    const values = [`--values=${valuesFile(set)}`, ...configMapsIn(this.engine, set), ...more];
     await this.command(program, command, RELEASE, chart, ...values, '--no-hooks', '--disable-openapi-validation');
   }
 

@@ -1,5 +1,5 @@
 import { openStack, type ChartStack } from '../stack.js';
-import { podsIn } from './manifest.js';
+import { only, podsIn } from './manifest.js';
 import { NetworkReach, type Peer } from './network-reach.js';
 import { RELEASE_NAMESPACE, render } from './rendering.js';
 
@@ -104,8 +104,25 @@ describe('connections that the rendered network policies allow', () => {
     ['httproute', ['gateway:3000', 'test:3000']],
     ['monitoring', ['prometheus:9464', 'test:3000']],
     ['no-engine', ['test:3000']],
+    ['opa', ['engine:9464', 'test:3000']],
   ])('%s: the peers that reach the service', async (set, from) => {
     expect((await reach(set))['api']?.from).toEqual(from);
+  });
+
+  it('lets OPA of every engine in, and the peers that are named as the engine', async () => {
+    const keys = ['opaToken', 'opaSigningKey'].map((key) => `--set=secrets.service.keys.${key}=a`);
+    const { objects } = await render(stack, 'several-engines', {
+      more: [...keys, '--set-json=networkPolicy.engine.to=[{"ipBlock":{"cidr":"10.30.0.0/16"}}]'],
+    });
+    const network = new NetworkReach(objects);
+    const service = only(
+      podsIn(objects).filter(({ component }) => component === 'api'),
+      'the service',
+    );
+    const self = pod(RELEASE_NAMESPACE, service.metadata.labels);
+    const callers = { ...CALLERS, warehouse: pod('warehouse'), elsewhere: { address: '10.30.0.9' } };
+    const from = Object.entries(callers).filter(([, caller]) => network.allows(caller, self, 9464));
+    expect(from.map(([name]) => name)).toEqual(['engine', 'warehouse', 'elsewhere']);
   });
 
   it('leaves a cluster without an engine without a way to one', async () => {

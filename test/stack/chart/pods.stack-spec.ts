@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,8 @@ import { join } from 'node:path';
 
 import axios from 'axios';
 
-import { loadSettings, type SettingsUser } from '../../../src/platform/settings/settings-loader.js';
+import { shareOf } from '../../support/landing.js';
+import { loadSettings, type SettingsCommand } from '../../../src/platform/settings/settings-loader.js';
 import { asSuperuser, testPostgres } from '../../support/database/database.js';
 import { GrantlineProcess, runGrantline } from '../../support/service/grantline-process.js';
 import { startPod, type PodProcess } from '../running/pods.js';
@@ -27,6 +28,10 @@ const { hostname, port } = new URL(stack.cluster.url);
 const SECRETS: Record<string, string> = {
   'auth-secret-key': randomBytes(36).toString('base64'),
   'client-secret': randomBytes(24).toString('base64'),
+  'opa-token': randomBytes(32).toString('hex'),
+  'opa-signing-key': generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString(),
   'database-url': testPostgres().url.replace(/\/grantline$/, `/${DATABASE}`),
   'database-migration-url': testPostgres().migrationUrl.replace(/\/grantline$/, `/${DATABASE}`),
 };
@@ -43,15 +48,15 @@ function settingsOf(pod: RenderedPod): Record<string, string> {
   return { ...Object.fromEntries(moved), ...byKubernetes };
 }
 
-const COMMANDS: Record<string, SettingsUser> = { api: 'serve', migration: 'migrate', 'acl-sync': 'acl sync' };
+const COMMANDS: Record<string, SettingsCommand> = { api: 'serve', migration: 'migrate', 'acl-sync': 'acl sync' };
 
-describe.each(VALUE_SETS)('the pods of the value set %s', (set) => {
+describe.each(shareOf(VALUE_SETS))('the pods of the value set %s', (set) => {
   it('have all settings that they need', async () => {
     const pods = podsIn((await render(stack, set)).objects).filter(({ component }) => component in COMMANDS);
     expect(pods.length).toBeGreaterThan(1);
     for (const pod of pods) {
       const settings = await loadSettings(COMMANDS[pod.component] ?? 'serve', settingsOf(pod));
-      expect(settings.production).toBe(true);
+      expect(settings.isProduction).toBe(true);
     }
   });
 
@@ -89,6 +94,7 @@ describe('from an empty database', () => {
     const more = [
       ...[`--namespace=${OWN}`, `--set=accessControl.configMap.namespace=${ENGINE}`],
       ...[`--set=retiredRoute.url=${address}`, '--set=settings.SERVICE_QUERY_HOST=127.0.0.1'],
+      ...['opa-token', 'opa-signing-key'].map((key) => `--set=secrets.service.keys.${camelCased(key)}=${key}`),
     ];
     const { objects } = await render(stack, 'retired-route', {
       more: [...more, '--set=settings.SERVICE_QUERY_PORT=9'],
@@ -147,6 +153,12 @@ describe('from an empty database', () => {
     expect(data['rules.json']).toContain('"catalogs"');
   });
 
+  it('OPA gets the bundle of that publication by its token', async () => {
+    const headers = { Authorization: `Bearer ${SECRETS['opa-token'] ?? ''}`, Prefer: 'wait=20' };
+    const { headers: answered } = await axios.get(`${operations}/api/opa/bundles/grantline.tar.gz`, { headers });
+    expect(answered['content-type']).toBe('application/vnd.openpolicyagent.bundles');
+  });
+
   it('the retired route is verified', async () => {
     const { args, environment } = await startPod(stack, podOf('retired-route'), OWN);
     expect((await runGrantline(args, environment)).code).toBe(0);
@@ -177,6 +189,10 @@ describe('from an empty database', () => {
     expect([...named].filter((name) => !exposed.has(name.replace(/_(bucket|count)$/, '')))).toEqual([]);
   });
 });
+
+function camelCased(name: string): string {
+  return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
 
 /** @returns the exit code of the pod's own command line, with another place to look at */
 function evaluated(pod: RenderedPod, env: Record<string, string>): Promise<number | null> {

@@ -5,7 +5,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 
 import type { ClusterStack } from '../stack.js';
 import type { Manifest } from './manifest.js';
@@ -29,6 +29,16 @@ export const VALUE_SETS = readdirSync(join(CHART, 'ci')).map((file) => file.repl
 
 export function valuesFile(set: string): string {
   return join(CHART, 'ci', `${set}-values.yaml`);
+}
+
+/** Arguments that put every ConfigMap of a value set into one namespace, so that specs beside each other share no objects. */
+export function configMapsIn(engine: string, set: string): string[] {
+  const values = parse(readFileSync(valuesFile(set), 'utf8')) as { accessControl?: { furtherConfigMaps?: object[] } };
+  const further = (values.accessControl?.furtherConfigMaps ?? []).flatMap((_, index) => [
+    `--set=accessControl.furtherConfigMaps[${index}].namespace=${engine}`,
+    `--set=accessControl.furtherConfigMaps[${index}].name=further-${index}`,
+  ]);
+  return [`--set=accessControl.configMap.namespace=${engine}`, ...further];
 }
 
 export interface Rendering {

@@ -80,7 +80,7 @@ describe('the check of the rules target', () => {
     await writeFile(tokenFile, token);
     const { url: apiUrl, caFile } = stack.cluster;
     const api = new KubernetesApi({ apiUrl, caFile, tokenFile }, new NodeTimers());
-    const target = new ConfigMapRulesTarget(api, { namespace: ENGINE, name }, new LogBook());
+    const target = new ConfigMapRulesTarget(api, { namespace: ENGINE, name, key: name }, new LogBook());
     return target.checkAccess(AbortSignal.timeout(20_000));
   };
 
@@ -91,7 +91,7 @@ describe('the check of the rules target', () => {
   it('names the missing ones, and the account of the pod', async () => {
     expect(await accessTo('another')).toEqual({
       kind: 'denied',
-      missing: ['get', 'patch'],
+      missingRights: ['get', 'patch'],
       identity: `system:serviceaccount:${OWN}:grantline`,
     });
   });

@@ -1,3 +1,4 @@
+import { shareOf } from '../../support/landing.js';
 import { openStack, type ChartStack } from '../stack.js';
 import { apply, defineForeignKinds, dryRun, namespace, serviceAccount } from './cluster-objects.js';
 import { only, podsIn, type Manifest, type RenderedPod } from './manifest.js';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await apply(stack, [namespace(RESTRICTED, enforced), namespace(OF_ANOTHER_CHART), ...accounts]);
 });
 
-describe.each(VALUE_SETS)('the API server and the value set %s', (set) => {
+describe.each(shareOf(VALUE_SETS))('the API server and the value set %s', (set) => {
   it('would take every object, and warns of nothing', async () => {
     const objects = (await render(stack, set)).objects.map((object) => withTargetOf(object, set));
     const { stdout, stderr } = await dryRun(stack, objects);

@@ -101,7 +101,9 @@ describe.each(VALUE_SETS)('the value set %s', (set) => {
         'the service',
       ),
     );
-    expect(service).toMatchObject({ ACL_CONFIGMAP_NAME: name, ACL_CONFIGMAP_NAMESPACE: namespace });
+    const { ACL_TARGET: target, ACL_CONFIGMAP_NAMESPACE: common, ACL_CONFIGMAP_NAME: names = '' } = service;
+    if (target === 'opa') expect([common, names]).toEqual([undefined, '']);
+    else expect(common === undefined ? names.split(',')[0] : `${common}/${names}`).toBe(`${namespace}/${name}`);
   });
 
   it('has exactly one that publishes by the schedule, and a CronJob for runs by hand', async () => {
@@ -144,8 +146,10 @@ describe.each(VALUE_SETS)('the value set %s', (set) => {
         projected: ['api', 'acl-sync'].includes(component),
       });
       const files = own.flatMap(({ secret }) => secret?.items.map(({ path }) => path) ?? []).sort();
-      const client = environmentOf({ metadata: { labels: {} }, spec })['SERVICE_QUERY_JWT_ENABLED'] === 'true';
-      expect({ component, files }).toEqual({ component, files: expectedFiles(component, client) });
+      const given = environmentOf({ metadata: { labels: {} }, spec });
+      const client = given['SERVICE_QUERY_JWT_ENABLED'] === 'true' ? ['client-secret'] : [];
+      const opa = given['ACL_TARGET']?.includes('opa') === true ? ['opa-signing-key', 'opa-token'] : [];
+      expect({ component, files }).toEqual({ component, files: expectedFiles(component, client, opa) });
     }
   });
 
@@ -217,11 +221,10 @@ function relabelled({ spec }: Manifest): string {
   return podMetricsEndpoints[0]?.relabelings[0]?.replacement ?? '';
 }
 
-function expectedFiles(component: string, hasClient: boolean): string[] {
-  const client = hasClient ? ['client-secret'] : [];
+function expectedFiles(component: string, client: readonly string[], opa: readonly string[]): string[] {
   switch (component) {
     case 'api':
-      return ['auth-secret-key', ...client, 'database-url'];
+      return ['auth-secret-key', ...client, 'database-url', ...opa];
     case 'acl-sync':
       return ['database-url'];
     case 'migration':

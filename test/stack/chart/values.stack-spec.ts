@@ -103,6 +103,10 @@ describe.each(HELMS)('%s', (helm) => {
       ['autoscaling.enabled=true', 'autoscaling.targetCPUUtilizationPercentage=null'],
       'autoscaling needs targetCPUUtilizationPercentage or',
     ],
+    [['secrets.service.keys.opaToken="a"'], 'needs both of opaToken and opaSigningKey, or none'],
+    [['secrets.service.keys.opaSigningKey="a"'], 'needs both of opaToken and opaSigningKey, or none'],
+    [['accessControl.engine="opa"'], 'accessControl.engine: opa needs secrets.service.keys.opaToken'],
+    [['accessControl.rulesFile=false'], 'accessControl.rulesFile is false: accessControl.engine must be opa'],
     [['lifecycle.preStop.sleep.seconds=30'], 'terminationGracePeriodSeconds must be at least 50'],
   ])('refuses what does not fit together: %j', async (values, named) => {
     expect(await set(...values)).toContain(named);
@@ -160,6 +164,7 @@ describe.each(HELMS)('%s', (helm) => {
     'secret="$"',
     'extraEnv=[{"name":"AUTH_SECRET_KEY","value":"$"}]',
     'extraEnv=[{"name":"DATABASE_URL","value":"$"}]',
+    'extraEnv=[{"name":"OPA_TOKEN","value":"$"}]',
     'extraEnv=[{"name":"PROXY_PASSWORD","value":"$"}]',
     'extraEnv=[{"name":"HTTPS_PROXY","value":"http://user:$@proxy.example.org"}]',
     'extraObjects=[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"mine"},"stringData":{"key":"$"}}]',

@@ -9,6 +9,7 @@ import { installEngineOracle } from './engine-oracle.js';
 import { javaHome } from './java.js';
 import { installKeycloak } from './keycloak.js';
 import { installKubernetes } from './kubernetes.js';
+import { installOpa } from './opa.js';
 import { installSchemathesis } from './schemathesis.js';
 import { installScimTester } from './scim-tester.js';
 import { installTrino } from './trino.js';
@@ -36,6 +37,7 @@ export interface ChartParts {
 export interface Parts extends RunningParts, ChartParts {
   connectors: string;
   engineOracle: string;
+  opa: string;
   schemathesis: string;
   scimTester: string;
   clientGenerators: ClientGenerators;
@@ -91,6 +93,10 @@ const INSTALLERS: {
   gitopsDiff: {
     ...{ label: 'the comparison of Argo CD and Flux, 2 to 4 min', by: 'go' },
     install: ({ processes, cache }) => installGitopsDiff(processes, cache),
+  },
+  opa: {
+    ...{ label: 'Open Policy Agent, 1 to 4 min', by: 'go' },
+    install: ({ processes, cache }) => installOpa(processes, cache),
   },
   checkov: {
     ...{ label: 'checkov, 1 min', by: 'packages' },

@@ -58,6 +58,24 @@ export function engineValues(mode: EngineMode): EngineValues {
   };
 }
 
+/** Of the values for OPA, what the public chart makes its configuration, its container and its volumes of. */
+export interface OpaValues {
+  accessControl: { properties: string };
+  sidecarContainers: {
+    coordinator: {
+      args: string[];
+      env: { name: string; value?: string }[];
+      readinessProbe: { httpGet: { path: string } };
+    }[];
+  };
+  coordinator: { additionalConfigFiles: { 'opa.yaml': string }; additionalVolumes: object[] };
+}
+
+/** What an installation has beside one of the modes whose coordinators ask OPA. */
+export function opaValues(): OpaValues {
+  return { ...readFile('opa.yaml'), ...readFile('opa-access-control.yaml') } as OpaValues;
+}
+
 /** The one volume of the coordinator, and where it is mounted. @throws unless there is exactly one of each */
 export function rulesMount({ coordinator }: EngineValues): { volume: RulesVolume; mountPath: string } {
   const volume = only(coordinator.additionalVolumes, 'a volume of the coordinator');
@@ -67,7 +85,11 @@ export function rulesMount({ coordinator }: EngineValues): { volume: RulesVolume
 }
 
 function read(file: string): EngineValues {
-  return parse(readFileSync(join(FOLDER, file), 'utf8')) as EngineValues;
+  return readFile(file) as EngineValues;
+}
+
+function readFile(file: string): object {
+  return parse(readFileSync(join(FOLDER, file), 'utf8')) as object;
 }
 
 /**

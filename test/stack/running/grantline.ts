@@ -28,6 +28,8 @@ export interface Grantline {
   url: string;
   /** The address of health and metrics. */
   operations: string;
+  /** The address of its database, as the service's role. */
+  database: string;
   /** Everything that it has logged so far. */
   log(): string;
   /** Runs one command in its pod, as `kubectl exec` does. @returns its standard output. @throws unless it ends with exit code 0 */
@@ -79,6 +81,7 @@ export async function startGrantline(
   recordOutput(name, pod.environment, () => readFileSync(service.log, 'utf8'));
   return {
     ...(await addressesOf(service)),
+    database: database.url,
     log: () => readFileSync(service.log, 'utf8'),
     execute: (args, input) => complete(args, pod.environment, input),
     syncByHand: async () => {

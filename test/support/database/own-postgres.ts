@@ -19,19 +19,23 @@ export async function ownPostgres(options: readonly string[] = []): Promise<OwnP
   const folder = folderOfClusters();
   new EmbeddedCluster(folder).lay(testPostgres().made);
   const database = await joinEmbeddedPostgres(folder, () => undefined, options, testPostgres().binaries);
-  const { account, binaries, data, home } = await prepareCluster(folder, () => undefined, testPostgres().binaries);
+  const { account, binaries, dataFolder, home } = await prepareCluster(
+    folder,
+    () => undefined,
+    testPostgres().binaries,
+  );
   return {
     url: database.url,
     migrationUrl: database.migrationUrl,
     async crash() {
-      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+      const pid = Number(readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')[0]);
       process.kill(pid, 'SIGQUIT');
       while (isAlive(pid)) await pause(20);
     },
     startAgain() {
       const port = `port=${new URL(database.url).port}`;
       const settings = ['listen_addresses=127.0.0.1', port, 'unix_socket_directories=', ...options];
-      const flags = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+      const flags = ['-D', dataFolder, ...settings.flatMap((setting) => ['-c', setting])];
       spawn(binaries.postgres, flags, { ...spawnOptions(account, home), stdio: 'ignore' }).unref();
     },
     async drop() {

@@ -1,10 +1,12 @@
 import {
   compareHistory,
   type HistoryPage,
+  type KnownAccess,
   keyOfEntry,
   positionOf,
   type PublicationDraft,
   PublicationHistory,
+  type RecentVersion,
   type RunSummary,
   type UnreportedPublication,
 } from '../../../src/acl-sync/domain/publication-history.js';
@@ -28,18 +30,27 @@ export class FakePublicationHistory extends PublicationHistory {
   private readonly versionsThen: number[] = [];
   private readonly approvals: { version: number; hash: string }[] = [];
 
-  override settle({ text, written }: Pick<LiveRules, 'text' | 'written'>, at: Date): Promise<void> {
+  override settleBegun(live: readonly Pick<LiveRules, 'text' | 'namedVersion'>[], at: Date): Promise<void> {
     const newer = this.rows.slice(this.rows.findLastIndex(({ state }) => state === 'published') + 1).reverse();
-    const happened = newer.find(
-      (row) => row.text === text || (row.version === written?.generation && row.hash === written.hash),
+    const happened = newer.find((row) =>
+      live.some(
+        ({ text, namedVersion: written }) =>
+          (row.text === text && text !== null) || (row.version === written?.generation && row.hash === written.hash),
+      ),
     );
     for (const row of this.rows) if (row.state === 'begun') row.state = 'abandoned';
     if (happened !== undefined) Object.assign(happened, { state: 'published', publishedAt: at });
     return Promise.resolve();
   }
 
-  override async begin({ begunAt, triggeredBy, restored, after, ...draft }: PublicationDraft): Promise<number> {
-    const version = Math.max(await this.newest(), after) + 1;
+  override async beginVersion({
+    begunAt,
+    triggeredBy,
+    restored,
+    highestNamed,
+    ...draft
+  }: PublicationDraft): Promise<number> {
+    const version = Math.max(await this.highestVersion(), highestNamed) + 1;
     const by = triggeredBy === null ? null : { id: triggeredBy, name: 'somebody' };
     this.rows.push({
       ...draft,
@@ -55,7 +66,7 @@ export class FakePublicationHistory extends PublicationHistory {
     return version;
   }
 
-  override newest(): Promise<number> {
+  override highestVersion(): Promise<number> {
     return Promise.resolve(this.rows.at(-1)?.version ?? 0);
   }
 
@@ -86,8 +97,36 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve();
   }
 
+  override publishedSince(time: Date): Promise<RecentVersion[]> {
+    const published = this.published().reverse();
+    return Promise.resolve(
+      published.slice(
+        Math.max(
+          0,
+          published.findLastIndex(({ publishedAt }) => publishedAt <= time),
+        ),
+      ),
+    );
+  }
+
   override find(version: number): Promise<Publication | null> {
     return Promise.resolve(this.published().find((publication) => publication.version === version) ?? null);
+  }
+
+  override newestAccess(): Promise<KnownAccess | null> {
+    const newest = this.rows.findLast(({ state, isFound }) => state === 'published' && !isFound);
+    const giving = newest && this.giving(newest.version);
+    return Promise.resolve(newest && giving ? { version: newest.version, snapshotHash: giving.snapshotHash } : null);
+  }
+
+  override accessSnapshot(version: number): Promise<string | null> {
+    const giving = this.giving(version);
+    return Promise.resolve(giving === undefined || giving.isFound ? null : giving.snapshot);
+  }
+
+  private giving(version: number): Row | undefined {
+    const row = this.rows.find((each) => each.version === version);
+    return row?.restored ? this.giving(row.restored.version) : row;
   }
 
   override list({ limit, after }: HistoryPage): Promise<Page<PublicationSummary>> {
@@ -101,7 +140,7 @@ export class FakePublicationHistory extends PublicationHistory {
       JSON.stringify([run.outcome, run.reasons, run.afterVersion]) ===
       JSON.stringify([before?.outcome, before?.reasons, before?.afterVersion]);
     const runs = this.runs
-      .map(({ isRestore, drift, waiting, ...run }, index): PastRun => {
+      .map(({ isRestore, drift, waiting, targets, ...run }, index): PastRun => {
         return { ...run, id: index + 1, afterVersion: this.versionsThen[index] ?? 0 };
       })
       .filter((run, index, all) => !alike(run, all[index - 1]))
@@ -175,7 +214,7 @@ export class FakePublicationHistory extends PublicationHistory {
     const baseline = this.baselineRow();
     const live = this.published().find(({ liveAt }) => liveAt !== null);
     return Promise.resolve({
-      last: this.runs.at(-1) ?? null,
+      lastRun: this.runs.at(-1) ?? null,
       lastSuccessAt: this.runs[lastSuccess]?.at ?? null,
       refusedSince: refused?.at ?? null,
       failedSince: this.runs[this.runs.findLastIndex(({ outcome }) => outcome !== 'failed') + 1]?.at ?? null,
@@ -183,17 +222,20 @@ export class FakePublicationHistory extends PublicationHistory {
         baseline?.isFound === true
           ? { version: baseline.version, hash: baseline.hash, foundAt: baseline.publishedAt }
           : null,
-      live: live?.liveAt ? { hash: live.hash, confirmedAt: live.liveAt } : null,
+      live: live?.liveAt
+        ? { version: live.version, snapshotHash: live.snapshotHash, hash: live.hash, confirmedAt: live.liveAt }
+        : null,
     });
   }
 
   private baselineRow(): Row | undefined {
     const broken = this.rows.findLast(({ brokenAt }) => brokenAt !== null)?.version ?? 0;
     return this.rows.findLast(
-      ({ state, isWithdrawal, isFound, restored, brokenAt, liveAt, version }) =>
+      ({ state, isWithdrawal, isFound, restored, firstStepOf, brokenAt, liveAt, version }) =>
         state === 'published' &&
         !isWithdrawal &&
         restored === null &&
+        firstStepOf === null &&
         (isFound || (brokenAt === null && (liveAt !== null || version > broken))),
     );
   }

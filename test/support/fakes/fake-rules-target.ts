@@ -10,17 +10,24 @@ import {
 /** A target in memory. Passes the contract of the real ones, and a test can make it change or fail. */
 export class FakeRulesTarget extends RulesTarget {
   override readonly name = 'fake';
+  override readonly key: string;
   override limitBytes: number | null = null;
   text: string | null = null;
   former: string | null = null;
   /** As annotations name it. */
-  written: LiveRules['written'];
+  written: LiveRules['namedVersion'];
   published: NextRules[] = [];
   /** Thrown by the next calls, until it is null again. */
   failure: RulesTargetUnavailable | null = null;
   /** Called between a reading and a publication: the moment for a concurrent change. */
   beforePublish: () => void = () => undefined;
+  private readonly onWritten: (() => void)[] = [];
   private revision = 1;
+
+  constructor(key = 'fake') {
+    super();
+    this.key = key;
+  }
 
   editByHand(text: string | null): void {
     this.text = text;
@@ -29,8 +36,8 @@ export class FakeRulesTarget extends RulesTarget {
 
   override read(): Promise<LiveRules> {
     if (this.failure !== null) return Promise.reject(this.failure);
-    const written = this.written && { written: this.written };
-    return Promise.resolve({ text: this.text, ...written, revision: String(this.revision) });
+    const namedVersion = this.written && { namedVersion: this.written };
+    return Promise.resolve({ text: this.text, ...namedVersion, revision: String(this.revision) });
   }
 
   override checkAccess(): Promise<TargetAccess> {
@@ -45,6 +52,12 @@ export class FakeRulesTarget extends RulesTarget {
     this.editByHand(next.text);
     this.written = { generation: next.generation, hash: next.hash };
     this.published.push(next);
+    for (const written of this.onWritten.splice(0)) written();
     return Promise.resolve();
+  }
+
+  /** Resolves when a version was written. */
+  async untilWritten(version: number): Promise<void> {
+    while (this.written?.generation !== version) await new Promise<void>((written) => this.onWritten.push(written));
   }
 }

@@ -3,7 +3,12 @@ import { decide } from '../../../src/trino-rules/model/decision.js';
 import { type Access, NO_ACCESS } from '../../../src/trino-rules/model/intent.js';
 import { isInTree, kindOf, nodeOf, type Node } from '../../../src/trino-rules/model/node.js';
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
-import { isOverData, PRIVILEGE_TERMS, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import {
+  isDataPrivilege,
+  PRIVILEGE_TERMS,
+  type Privilege,
+  privilegesOn,
+} from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { anySnapshot } from '../snapshots/any-snapshot.js';
 import { namedNode } from './named-node.js';
@@ -54,7 +59,7 @@ export interface Asked {
 }
 
 export const questionOf = (snapshot: Snapshot, { resource, column, privilege }: Asked) =>
-  PRIVILEGE_TERMS[privilege].asks(namedNode(snapshot, resource), column);
+  PRIVILEGE_TERMS[privilege].questionAt(namedNode(snapshot, resource), column);
 
 const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
   fc
@@ -70,7 +75,7 @@ const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
 /** What an access at a node above is at this one. */
 export const accessAt = (node: Node, { privileges, ...restrictions }: Access): Access => {
   const open = privileges.filter((privilege) => privilegesOn(node).includes(privilege));
-  return { ...(open.some(isOverData) ? restrictions : NO_ACCESS), privileges: open };
+  return { ...(open.some(isDataPrivilege) ? restrictions : NO_ACCESS), privileges: open };
 };
 
 /** A question to a snapshot, by somebody of it. */

@@ -8,7 +8,7 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
   const { user } = question;
   switch (question.ask) {
     case 'catalog':
-      return evaluator.mayRead(user, question.catalog);
+      return evaluator.mayReadCatalog(user, question.catalog);
     case 'show-schemas':
       return listings.showsCatalog(user, question.catalog);
     case 'create-schema':
@@ -19,21 +19,21 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
     case 'select':
       return evaluator.maySelect(user, question, question.columns);
     case 'view-with-select':
-      return evaluator.mayUse(user, 'GRANT_SELECT', question, question.columns);
+      return evaluator.hasTablePrivilege(user, 'GRANT_SELECT', question, question.columns);
     case 'table-procedure':
       return evaluator.mayRunTableProcedures(user, question);
     case 'update':
-      return evaluator.mayUse(user, 'UPDATE', question);
+      return evaluator.hasTablePrivilege(user, 'UPDATE', question);
     case 'insert':
-      return evaluator.mayUse(user, 'INSERT', question);
+      return evaluator.hasTablePrivilege(user, 'INSERT', question);
     case 'delete':
     case 'truncate':
-      return evaluator.mayUse(user, 'DELETE', question);
+      return evaluator.hasTablePrivilege(user, 'DELETE', question);
     case 'create-table':
     case 'drop-table':
     case 'create-view':
     case 'drop-view':
-      return evaluator.mayUse(user, 'OWNERSHIP', question);
+      return evaluator.hasTablePrivilege(user, 'OWNERSHIP', question);
     case 'show-columns':
       return listings.showsColumns(user, question);
     case 'filters': {
@@ -51,25 +51,25 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
     case 'filter-columns':
       return question.names.filter((column) => listings.showsColumn(user, question, column));
     case 'execute-query':
-      return evaluator.mayWithQueries(user, 'execute');
+      return evaluator.hasQueryRight(user, 'execute');
     case 'view-query':
-      return evaluator.mayWithQueries(user, 'view', question.name);
+      return evaluator.hasQueryRight(user, 'view', question.name);
     case 'kill-query':
-      return evaluator.mayWithQueries(user, 'kill', question.name);
+      return evaluator.hasQueryRight(user, 'kill', question.name);
     case 'read-system':
-      return evaluator.mayWithSystemInformation(user, 'read');
+      return evaluator.hasSystemInformationRight(user, 'read');
     case 'write-system':
-      return evaluator.mayWithSystemInformation(user, 'write');
+      return evaluator.hasSystemInformationRight(user, 'write');
     case 'impersonate':
       return evaluator.mayImpersonate(user, question.name);
     case 'system-property':
       return evaluator.maySetSystemSessionProperty(user, question.name);
     case 'function':
-      return evaluator.mayRun(user, routine('function', 'EXECUTE', question));
+      return evaluator.mayRunRoutine(user, routine('function', 'EXECUTE', question));
     case 'view-with-function':
-      return evaluator.mayRun(user, routine('function', 'GRANT_EXECUTE', question));
+      return evaluator.mayRunRoutine(user, routine('function', 'GRANT_EXECUTE', question));
     case 'procedure':
-      return evaluator.mayRun(user, routine('procedure', 'EXECUTE', question));
+      return evaluator.mayRunRoutine(user, routine('procedure', 'EXECUTE', question));
     case 'catalog-property':
       return evaluator.maySetCatalogSessionProperty(user, question.catalog, question.name);
   }

@@ -2,9 +2,9 @@ import type { FunctionPrivilege, TablePrivilege } from '../../../src/trino-rules
 import { decide } from '../../../src/trino-rules/model/decision.js';
 import {
   intentAt,
-  isOpenToReaders,
+  allowsProceduresToReaders,
   NO_ACCESS,
-  readsAlone,
+  onlyReads,
   type Access,
 } from '../../../src/trino-rules/model/intent.js';
 import type { Principal } from '../../../src/trino-rules/model/principal.js';
@@ -72,7 +72,7 @@ export function byIntent(snapshot: Snapshot, question: Question): Answer | undef
       const access = at(question);
       const { filters } = access;
       if (filters.length === 0)
-        return readsAlone(access) && !isOpenToReaders(question, snapshot.settings) ? ['true'] : [];
+        return onlyReads(access) && !allowsProceduresToReaders(question, snapshot.settings) ? ['true'] : [];
       return [filters.map((expression) => `(${expression})`).join(' AND ')];
     }
     case 'mask':
@@ -135,7 +135,7 @@ function principalNamed({ users, groups, settings, grants, policies }: Snapshot,
 
 function shows(access: Access, column: string): boolean {
   const more = access.privileges.some((privilege) => privilege !== 'SELECT' && privilege !== 'GRANT_SELECT');
-  return reaches(access) && (more || !access.hidden.includes(column));
+  return reaches(access) && (more || !access.hiddenColumns.includes(column));
 }
 
 function reaches({ privileges }: Access): boolean {

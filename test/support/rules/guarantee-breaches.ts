@@ -4,15 +4,15 @@ import { intentAt } from '../../../src/trino-rules/model/intent.js';
 import {
   isInTree,
   kindOf,
-  namedBy,
+  principalIn,
   type Node,
   nodeKey,
   pathTo,
-  withNamed,
+  mapPrincipal,
 } from '../../../src/trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../../../src/trino-rules/model/principal.js';
 import { isServiceAccount, type Member, Principals } from '../../../src/trino-rules/model/principals.js';
-import { type Privilege, PRIVILEGE_TERMS, withContained } from '../../../src/trino-rules/model/privilege.js';
+import { type Privilege, PRIVILEGE_TERMS, privilegesGivenBy } from '../../../src/trino-rules/model/privilege.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { scopeIncludes } from '../../../src/trino-rules/verify/guarantee-judge.js';
 
@@ -63,7 +63,7 @@ function askedIn(snapshot: Snapshot, scope: GuaranteeScope, withCompanions: bool
     : nodes.filter(({ table }) => table?.includes('$') !== true);
   return asked.flatMap((resource) =>
     scope.privileges
-      .filter((privilege) => PRIVILEGE_TERMS[privilege].on.includes(kindOf(resource)))
+      .filter((privilege) => PRIVILEGE_TERMS[privilege].nodeKinds.includes(kindOf(resource)))
       .map((privilege) => ({ resource, privilege })),
   );
 }
@@ -95,16 +95,16 @@ function isBreach(
 ): boolean {
   const isMissing = kind === 'always';
   if (column !== undefined || isUnfiltered) {
-    const { privileges, hidden, masks, filters } = intentAt(snapshot, principal, resource, principals);
+    const { privileges, hiddenColumns: hidden, masks, filters } = intentAt(snapshot, principal, resource, principals);
     const isReal = column === undefined || !(hidden.includes(column) || masks.some((mask) => mask.column === column));
-    const isRead = withContained(privileges).has('SELECT') && isReal && !(isUnfiltered && filters.length > 0);
+    const isRead = privilegesGivenBy(privileges).has('SELECT') && isReal && !(isUnfiltered && filters.length > 0);
     return isRead !== isMissing;
   }
-  const named = namedBy(resource);
+  const named = principalIn(resource);
   const others = named === undefined ? [''] : [...principals.members(named).values()].map(({ name }) => name);
   // The engine always allows access to own queries and impersonation of oneself.
   return others.some((name) => {
-    const question = PRIVILEGE_TERMS[privilege].asks(withNamed(resource, () => ({ type: 'engine', name })));
+    const question = PRIVILEGE_TERMS[privilege].questionAt(mapPrincipal(resource, () => ({ type: 'engine', name })));
     return name !== principal.name && decide(snapshot, principal, question, principals).allowed !== isMissing;
   });
 }

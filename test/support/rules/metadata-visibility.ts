@@ -1,9 +1,9 @@
 import {
   FirstMatch,
-  hides,
+  hidesColumn,
   INFORMATION_SCHEMA,
   type Evaluator,
-  type Patterned,
+  type RulePatternsOf,
   type SchemaName,
   type TableName,
 } from '../../../src/trino-rules/engine/evaluator.js';
@@ -21,12 +21,12 @@ export class MetadataVisibility {
     const { rules } = this.evaluator;
     const matches = (rule: SchemaPatterns): boolean => this.any.matches(rule, { user, catalog });
     const sets = rules.catalog_session_properties.some((rule) => rule.allow && matches(rule));
-    return this.evaluator.mayRead(user, catalog) && (sets || this.givesAnything(matches));
+    return this.evaluator.mayReadCatalog(user, catalog) && (sets || this.givesAnything(matches));
   }
 
   showsSchema(user: string, { catalog, schema }: SchemaName): boolean {
     return (
-      this.evaluator.mayRead(user, catalog) &&
+      this.evaluator.mayReadCatalog(user, catalog) &&
       this.givesAnything((rule) => this.any.matches(rule, { user, catalog, schema }))
     );
   }
@@ -38,21 +38,21 @@ export class MetadataVisibility {
 
   /** With any privilege at all: whether there is an answer to DESCRIBE. */
   showsColumns(user: string, table: TableName): boolean {
-    if (!this.evaluator.mayRead(user, table.catalog)) return false;
+    if (!this.evaluator.mayReadCatalog(user, table.catalog)) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
-    const rule = this.evaluator.tableRule(user, table);
+    const rule = this.evaluator.tableRuleIndex(user, table);
     return rule !== null && (this.evaluator.rules.tables[rule]?.privileges.length ?? 0) > 0;
   }
 
   /** Users with more than read access see hidden columns too. */
   showsColumn(user: string, table: TableName, column: string): boolean {
-    if (!this.evaluator.mayRead(user, table.catalog)) return false;
+    if (!this.evaluator.mayReadCatalog(user, table.catalog)) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
-    const index = this.evaluator.tableRule(user, table);
+    const index = this.evaluator.tableRuleIndex(user, table);
     const rule = index === null ? undefined : this.evaluator.rules.tables[index];
     if (rule === undefined || rule.privileges.length === 0) return false;
     const onlyReads = rule.privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
-    return !onlyReads || !hides(rule, column);
+    return !onlyReads || !hidesColumn(rule, column);
   }
 
   private givesAnything(matches: (rule: SchemaPatterns) => boolean): boolean {
@@ -64,4 +64,4 @@ export class MetadataVisibility {
   }
 }
 
-type SchemaPatterns = Patterned<'user' | 'catalog' | 'schema'>;
+type SchemaPatterns = RulePatternsOf<'user' | 'catalog' | 'schema'>;

@@ -4,5 +4,5 @@ import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 
 /** With the names that the snapshot has for those whom it names. */
 export function namedNode(snapshot: Snapshot, node: Node): NamedNode {
-  return new Principals(snapshot).namedNode(node);
+  return new Principals(snapshot).nodeWithName(node);
 }

@@ -24,8 +24,8 @@ export function plant(copy: string, { file, from, to }: PlantedFault): void {
 /** Who is in two groups loses what one of them gives. */
 export const ONE_GROUP_ALONE: PlantedFault = {
   file: 'trino-rules/compile/access-state.js',
-  from: "given | rights(entry.privileges, 'gives')",
-  to: "rights(entry.privileges, 'gives')",
+  from: "givenRights | rightBits(entry.privileges, 'gives')",
+  to: "rightBits(entry.privileges, 'gives')",
   found: /may SELECT .*?sales\.eu\.orders.*?group/,
 };
 

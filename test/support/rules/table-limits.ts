@@ -13,5 +13,5 @@ export function columnMaskOf(evaluator: Evaluator, user: string, table: TableNam
 
 function ruleOf(evaluator: Evaluator, user: string, table: TableName): TableRule | undefined {
   if (table.schema === INFORMATION_SCHEMA) return undefined;
-  return evaluator.rules.tables[evaluator.tableRule(user, table) ?? -1];
+  return evaluator.rules.tables[evaluator.tableRuleIndex(user, table) ?? -1];
 }

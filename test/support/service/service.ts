@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SchedulerRegistry } from '@nestjs/schedule';
+import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -25,6 +26,8 @@ export interface TestService {
   /** `http://127.0.0.1:port` of the API. */
   url: string;
   app: NestFastifyApplication;
+  /** The operations port, which does not listen. */
+  operations: FastifyInstance;
   clock: TestClock;
   database: TestDatabase;
   /** Every log line so far, as JSON text. */
@@ -78,7 +81,7 @@ export async function startService(
   const log = new PinoLog(createPino(settings.log, { write: (line: string) => void logLines.push(line) }));
   const { app, operations } = await createApplication(settings, own, log, {
     clock,
-    work,
+    workTimers: work,
     ...(timers === undefined ? {} : { timers }),
   });
   stopSchedule(app);
@@ -90,6 +93,7 @@ export async function startService(
   return {
     url: `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`,
     app,
+    operations,
     clock,
     database: own,
     logLines,

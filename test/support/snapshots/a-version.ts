@@ -14,6 +14,7 @@ export function aVersion(version: number, given: Partial<Publication> = {}): Pub
     access: null,
     isWithdrawal: false,
     isFound: false,
+    firstStepOf: null,
     restored: null,
     edit: null,
     checks: [],

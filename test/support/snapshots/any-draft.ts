@@ -18,16 +18,16 @@ export function anyDraft(snapshot: Snapshot, other: Snapshot): fc.Arbitrary<Draf
   const moved = some<Membership>(memberships, 3);
   return fc.record({
     grants: some(other.grants, 3).map((grants) => grants.map((grant) => ({ ...grant, id: grant.id + NEW_ID }))),
-    revoked: some(snapshot.grants, 3).map((grants) => grants.map(({ id }) => id)),
+    revokedGrantIds: some(snapshot.grants, 3).map((grants) => grants.map(({ id }) => id)),
     policies: fc.tuple(some(other.policies, 2), fc.boolean()).map(([policies, replaces]) =>
       policies.map((policy, i) => ({
         ...policy,
         id: replaces ? (snapshot.policies[i]?.id ?? NEW_ID + i) : NEW_ID + i,
       })),
     ),
-    deleted: some(snapshot.policies, 2).map((policies) => policies.map(({ id }) => id)),
-    joined: moved,
-    left: moved,
+    deletedPolicyIds: some(snapshot.policies, 2).map((policies) => policies.map(({ id }) => id)),
+    addedMembers: moved,
+    removedMembers: moved,
   });
 }
 

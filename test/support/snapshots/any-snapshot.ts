@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import type { PolicyPrincipal, Principal } from '../../../src/trino-rules/model/principal.js';
-import { holderProblem, isOverData, type Privilege, privilegesOn } from '../../../src/trino-rules/model/privilege.js';
+import {
+  holderProblem,
+  isDataPrivilege,
+  type Privilege,
+  privilegesOn,
+} from '../../../src/trino-rules/model/privilege.js';
 import { KILL_QUERY, kindOf, nodeOf, SYSTEM, type Node } from '../../../src/trino-rules/model/node.js';
 import { SYSTEM_SCHEMAS } from '../../../src/trino-rules/model/resource.js';
 import type {
@@ -57,7 +62,7 @@ export function anySnapshotOfData(): fc.Arbitrary<Snapshot> {
     privileges.length > 0 && kindOf(resource) !== 'everything' && resource.catalog !== SYSTEM;
   const left = <T extends { privileges: readonly Privilege[] }>(row: T): T => ({
     ...row,
-    privileges: row.privileges.filter(isOverData),
+    privileges: row.privileges.filter(isDataPrivilege),
   });
   return anySnapshot().map(({ grants, policies, ...rest }) => ({
     ...rest,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { nameProblem, resourceNameProblem } from '../../../src/kernel/name.js';
-import { effective } from '../../../src/trino-rules/model/effective-snapshot.js';
+import { effectiveSnapshot } from '../../../src/trino-rules/model/effective-snapshot.js';
 import { readSnapshot, writeSnapshot } from '../../../src/trino-rules/model/snapshot-file.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { expressionProblem } from '../../../src/trino-rules/model/sql-expression.js';
@@ -65,6 +65,6 @@ export function anyHostileSnapshot(): fc.Arbitrary<Snapshot> {
 
 /** As it is once it was written down; null: it would be refused. */
 function asWritten(snapshot: Snapshot): Snapshot | null {
-  const reading = readSnapshot(writeSnapshot(effective(snapshot)), snapshot);
+  const reading = readSnapshot(writeSnapshot(effectiveSnapshot(snapshot)), snapshot);
   return reading.kind === 'read' ? reading.snapshot : null;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { explainedSnapshot, type RecordedEvent } from '../../../src/acl-sync/domain/explained-snapshot.js';
 import { grantDetails, policyDetails } from '../../../src/grants/domain/audit-details.js';
-import { effective } from '../../../src/trino-rules/model/effective-snapshot.js';
+import { effectiveSnapshot } from '../../../src/trino-rules/model/effective-snapshot.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { NOW } from './snapshot-builder.js';
 import { anySnapshot } from './any-snapshot.js';
@@ -119,7 +119,7 @@ export function anyRecordedChanges(kinds: 'taking' | 'anything'): fc.Arbitrary<R
 
 /** The previous snapshot with what was recorded. */
 export function explained({ previous, next, events }: RecordedChanges): Snapshot {
-  return explainedSnapshot(effective(previous), next, events);
+  return explainedSnapshot(effectiveSnapshot(previous), next, events);
 }
 
 function setActive(snapshot: Snapshot, pick: number, isActive: boolean): ReturnType<Change> {

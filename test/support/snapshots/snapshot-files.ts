@@ -7,7 +7,7 @@ import { PublishingModule } from '../../../src/acl-sync/publishing.module.js';
 import { planLine } from '../../../src/grants/domain/snapshot-changes.js';
 import { SnapshotFilesModule } from '../../../src/grants/grants.module.js';
 import { type AppliedForm, SnapshotFilesService } from '../../../src/grants/snapshot-files.service.js';
-import { type Imported, UserImportService } from '../../../src/grants/user-import.service.js';
+import { type ImportResult, UserImportService } from '../../../src/grants/user-import.service.js';
 import { readPeople } from '../../../src/commands/users-file.js';
 import { createPino, PinoLog } from '../../../src/platform/log/pino-log.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
@@ -88,7 +88,7 @@ export interface SnapshotFiles {
   exported(): Promise<ExportedSnapshot>;
   planned(file: unknown, options?: ApplyOptions): Promise<AppliedForm>;
   /** A list of users with that text, by which accounts that have registered are taken, too. */
-  imported(list: string, options?: { dryRun?: boolean }): Promise<Imported>;
+  imported(list: string, options?: { dryRun?: boolean }): Promise<ImportResult>;
   /** The lines of the plan. @throws Error with the problems of a refused file */
   apply(file: unknown, options?: ApplyOptions): Promise<string[]>;
   stop(): Promise<void>;
@@ -104,7 +104,7 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
     ...{ NODE_ENV: 'test', DATABASE_URL: service.database.url, ACL_FILE_DIRECTORY: join(folder, 'acl'), ...RULES },
   });
   const log = new PinoLog(createPino(settings.log, { write: () => undefined }));
-  const platform = PlatformModule.with({ settings, database: service.database, log });
+  const platform = PlatformModule.forRoot({ settings, database: service.database, log });
   const root = { module: Commands, imports: [platform, PublishingModule, SnapshotFilesModule] };
   const modules = await NestFactory.createApplicationContext(root, { logger: false });
 
@@ -125,11 +125,13 @@ export async function startSnapshotFiles(): Promise<SnapshotFiles> {
   /** What the commands call, without a process for each of them. */
   const exported = () => modules.get(SnapshotFilesService).export();
   const planned = (file: unknown, { dryRun = false, prune = false } = {}) =>
-    modules.get(SnapshotFilesService).apply(file, { dryRun, prune }, { actor: null, origin: null });
+    modules
+      .get(SnapshotFilesService)
+      .apply(file, { isDryRun: dryRun, mustPrune: prune }, { actor: null, origin: null });
   const imported = (list: string, { dryRun = false } = {}) =>
     modules
       .get(UserImportService)
-      .import(readPeople(list), { dryRun, withRegistered: true }, { actor: null, origin: null });
+      .import(readPeople(list), { isDryRun: dryRun, acceptsRegistered: true }, { actor: null, origin: null });
   const apply = async (file: unknown, options: { dryRun?: boolean; prune?: boolean } = {}) => {
     const applied = await planned(file, options);
     if (applied.outcome === 'refused') throw new Error(JSON.stringify(applied.problems));

@@ -1,5 +1,5 @@
 import { indexPrincipals } from '../../../src/trino-rules/compile/principal-index.js';
-import { actingPairs } from '../../../src/trino-rules/model/named-others.js';
+import { targetsByImpersonator } from '../../../src/trino-rules/model/named-others.js';
 import { intentAt } from '../../../src/trino-rules/model/intent.js';
 import type { Subject } from '../../../src/trino-rules/model/principal.js';
 import { KILL_QUERY, type Level, type Node } from '../../../src/trino-rules/model/node.js';
@@ -57,7 +57,7 @@ function preferredQuestions(
       engine === true ? KILLING : { catalog, schema, table: table ?? routine },
   );
   const people = list.filter(({ kind }) => kind === 'person').map(({ name }) => name);
-  const acting = [...actingPairs(snapshot, principals)].flatMap(([user, names]) =>
+  const acting = [...targetsByImpersonator(snapshot, principals)].flatMap(([user, names]) =>
     [...names].map((otherUser) => ({ user, otherUser })),
   );
   const byOwnAccount = people.map((otherUser) => ({ user: snapshot.settings.ownAccount, otherUser }));

@@ -6,37 +6,37 @@ const RIGHTS = 'trino-rules/compile/engine-rights.js';
 stopsEach({
   'writes no rules about the queries of some': {
     file: RIGHTS,
-    from: '...rulesOfSome(ofSome, principals)',
+    from: '...rulesByOwner(rightsByOwner, principals)',
     to: '...[]',
     found: /lea (?:\(and \d+ more\) )?may view queries of ana by grant \d+/,
   },
   'writes them behind the rules about all': {
     file: RIGHTS,
-    from: '[...rulesOfSome(ofSome, principals), ...ofAll]',
-    to: '[...ofAll, ...rulesOfSome(ofSome, principals)]',
+    from: '[...rulesByOwner(rightsByOwner, principals), ...generalRules]',
+    to: '[...generalRules, ...rulesByOwner(rightsByOwner, principals)]',
     found: /may (?:not )?(?:view|kill) queries of/,
   },
   'takes them for rules about all': {
     file: QUERIES,
-    from: 'queryOwner: anyOf(namesOf(owners)),',
+    from: 'queryOwner: patternOfNames(namesOf(owners)),',
     to: '',
     found: /may not (?:view|kill) queries of/,
   },
   'leaves out the denies': {
     file: QUERIES,
-    from: 'theirs.minus(denied)',
-    to: 'theirs',
+    from: 'grantedOwners.minus(deniedOwners)',
+    to: 'grantedOwners',
     found: /ned (?:\(and \d+ more\) )?may not kill queries of ana \(deny \d+ takes it\)/,
   },
   'leaves out the denies of a right over all': {
     file: QUERIES,
-    from: 'isOverAll ? denied :',
-    to: 'isOverAll ? none :',
+    from: 'hasRightOverAll ? deniedOwners :',
+    to: 'hasRightOverAll ? emptySet :',
     found: /oda (?:\(and \d+ more\) )?may not kill queries of/,
   },
   'gives what a deny on the engine takes': {
     file: QUERIES,
-    from: 'closed.has(user) ? none :',
+    from: 'deniedOnEngine.has(user) ? emptySet :',
     to: '',
     found: /tom may not kill queries of/,
   },
@@ -48,8 +48,8 @@ stopsEach({
   },
   'leaves out deactivated owners': {
     file: QUERIES,
-    from: 'owners: principals.resolveOwners(queries) }];\n        }),\n        taken',
-    to: 'owners: principals.resolvePrincipal(queries) }];\n        }),\n        taken',
+    from: 'owners: principals.resolveOwners(queries) }];\n        }),\n        denies',
+    to: 'owners: principals.resolvePrincipal(queries) }];\n        }),\n        denies',
     found: /lea may (?:view|kill) queries of cy/,
   },
   'gives the rights of one to all': {
@@ -60,8 +60,8 @@ stopsEach({
   },
   'gives the procedure to those alone who kill the queries of all': {
     file: RIGHTS,
-    from: "holders('CALL_PROCEDURE', isKillQuery, killing)",
-    to: "holders('CALL_PROCEDURE', isKillQuery, kill)",
+    from: "holders('CALL_PROCEDURE', isKillQuery, ownerKillers)",
+    to: "holders('CALL_PROCEDURE', isKillQuery, killers)",
     found: /lea .*may EXECUTE the procedure system.runtime.kill_query/,
   },
   'takes the right to view for the right to kill': {

@@ -8,8 +8,8 @@ const TERMS = 'trino-rules/compile/engine-terms.js';
 stopsEach({
   'lets those run something to whom a restriction applies': {
     file: SETS,
-    from: '[...entries, ...outweighed, ...terms]',
-    to: '[...entries, ...terms]',
+    from: '[...entries, ...routineDenyEntries, ...settingEntries]',
+    to: '[...entries, ...settingEntries]',
     found: /dee .*may not EXECUTE the function pg.* \(policy \d+ takes it\)/,
   },
   'forgets that a deny of data is a restriction': {
@@ -33,20 +33,20 @@ stopsEach({
   },
   'keeps those out of a catalog who only run one routine there': {
     file: 'trino-rules/compile/catalog-walk.js',
-    from: 'schema.routines.values()',
+    from: 'schemaTree.routines.values()',
     to: '[]',
     found: /etl .*may EXECUTE the procedure pg\.etl\.load by grant \d+/,
   },
   'writes no such rule at all': {
     file: RULES,
-    from: 'intent.hasRoutines ?',
-    to: '!intent.hasRoutines ?',
+    from: 'intent.hasRoutineGrants ?',
+    to: '!intent.hasRoutineGrants ?',
     found: /may EXECUTE the function pg.* by grant 1/,
   },
   'gives what a deny takes': {
     file: RULES,
-    from: 'function: {\n        none: { privileges: [] }',
-    to: "function: { none: { privileges: ['EXECUTE'] }",
+    from: 'function: {\n        emptyEffect: { privileges: [] }',
+    to: "function: { emptyEffect: { privileges: ['EXECUTE'] }",
     found: /ana .*may not EXECUTE the function pg\.etl.* \(deny \d+ takes it\)/,
   },
   'lets a right be passed on': {
@@ -69,26 +69,26 @@ stopsEach({
   },
   'writes schemas before their routines': {
     file: RULES,
-    from: '[...routines, ...schemas,',
-    to: '[...schemas, ...routines,',
+    from: '...rulesOfRoutines,\n        ...rulesOfSchemas,',
+    to: '...rulesOfSchemas,\n        ...rulesOfRoutines,',
     found: /bo may not EXECUTE the procedure pg\.etl\.load \(deny 2 takes it\)/,
   },
   'leaves out single routines': {
     file: RULES,
-    from: 'routines.push(...write.of(ofSchema, kind, where));',
+    from: 'rulesOfRoutines.push(...writer.rules(routineSiblings, kind, parentPatterns));',
     to: '',
     found: /fay .*may EXECUTE the procedure lake\.fn\.twice by grant \d+/,
   },
   'leaves out schemas': {
     file: RULES,
-    from: "schemas.push(...write.of(below, 'schema', { catalog: literal(catalog.name) }));",
+    from: "rulesOfSchemas.push(...writer.rules(schemaSiblings, 'schema', { catalog: literalPattern(catalog.name) }));",
     to: '',
     found: /may EXECUTE the procedure pg\.etl\.\(any other routine\) by grant 2/,
   },
   'means a routine of that name in every schema': {
     file: RULES,
-    from: '{ catalog: literal(catalog.name), schema: literal(schema.name) }',
-    to: '{ catalog: literal(catalog.name) }',
+    from: '{ catalog: literalPattern(catalog.name), schema: literalPattern(schema.name) }',
+    to: '{ catalog: literalPattern(catalog.name) }',
     found: /may not EXECUTE the (?:function|procedure) lake\.\(any other schema\)\.twice/,
   },
   'takes functions for procedures': {

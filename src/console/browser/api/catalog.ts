@@ -1,99 +1,97 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type Counted, countText, moreText } from '../domain/count-text.js';
+import { type HolderCounts, countText, moreText } from '../domain/count-text.js';
 import { sqlPath } from '../domain/node-path.js';
-import { useSettled } from '../parts/address.js';
-import { api, bodyOf, oneAtATime, type Schemas } from './client.js';
+import { useDebounced } from '../parts/address.js';
+import { api, bodyOf, runInTurn, type Schemas } from './client.js';
 import { type PageQuery, usePages } from './pages.js';
-import { queries, useStart } from './session.js';
+import { queryClient, useConsoleStart } from './session.js';
 
 export type Child = Schemas['AnyChildResponse'];
 export type Children = Schemas['AnyChildrenResponse'];
 export type FoundTable = Schemas['FoundTableResponse'];
 
-/** Children of one answer for the tree, where a schema can have tens of thousands of tables. */
-const PAGE = 1000;
+/** The number of children in one answer. A schema can have tens of thousands of tables. */
+const PAGE_SIZE = 1000;
 
-function queryOf(under: readonly string[], q: string, page: PageQuery) {
-  return { query: { ...page, ...(under.length > 0 && { under: sqlPath(under) }), ...(q !== '' && { q }) } };
+function childrenQuery(parentPath: readonly string[], searchText: string, page: PageQuery) {
+  const parentParameter = parentPath.length > 0 && { under: sqlPath(parentPath) };
+  return { query: { ...page, ...parentParameter, ...(searchText !== '' && { q: searchText }) } };
 }
 
-/** A page of the children of a node. */
-function readChildren(...asked: Parameters<typeof queryOf>): Promise<Children> {
-  return bodyOf(api.GET('/api/admin/catalog', { params: queryOf(...asked) }));
+function readChildren(...parameters: Parameters<typeof childrenQuery>): Promise<Children> {
+  return bodyOf(api.GET('/api/admin/catalog', { params: childrenQuery(...parameters) }));
 }
 
-/** The same, as far as the person who is signed in may see it. */
-function readOwnChildren(...asked: Parameters<typeof queryOf>): Promise<Schemas['ChildrenResponse']> {
-  return bodyOf(api.GET('/api/catalog', { params: queryOf(...asked) }));
+/** The children of a node that the signed-in person may see. */
+function readOwnChildren(...parameters: Parameters<typeof childrenQuery>): Promise<Schemas['ChildrenResponse']> {
+  return bodyOf(api.GET('/api/catalog', { params: childrenQuery(...parameters) }));
 }
 
 /** The first tables of a catalog whose names contain a text. @param catalog undefined: nothing is read */
-export function useFoundTables(catalog: string | undefined, q: string) {
-  const isEnabled = catalog !== undefined && q.length >= 2;
+export function useFoundTables(catalog: string | undefined, searchText: string) {
+  const isEnabled = catalog !== undefined && searchText.length >= 2;
+  const query = { catalog: catalog ?? '', q: searchText };
   const { data } = useQuery({
-    queryKey: ['tables', catalog, q],
+    queryKey: ['tables', catalog, searchText],
     enabled: isEnabled,
     placeholderData: keepPreviousData,
-    queryFn: () => bodyOf(api.GET('/api/admin/catalog/tables', { params: { query: { catalog: catalog ?? '', q } } })),
+    queryFn: () => bodyOf(api.GET('/api/admin/catalog/tables', { params: { query } })),
   });
   return isEnabled ? data : undefined;
 }
 
-/** How many people and engine principals reach a node or something in it; undefined: not known yet. */
-export function useReach(node: object, isEnabled: boolean): Counted | undefined {
+/** The numbers of people and engine principals with access to a node or to anything below it. Undefined until they have been read. */
+export function useHolderCount(node: object, isEnabled: boolean): HolderCounts | undefined {
   const { data } = useQuery({
     queryKey: ['who', 'reach', node],
     enabled: isEnabled,
     staleTime: 60_000,
     queryFn: ({ signal }) =>
-      oneAtATime(() => bodyOf(api.GET('/api/admin/access/who', { params: { query: { ...node, limit: 1 } }, signal }))),
+      runInTurn(() => bodyOf(api.GET('/api/admin/access/who', { params: { query: { ...node, limit: 1 } }, signal }))),
   });
   if (data === undefined) return undefined;
-  const { people, engine_principals: engine, inside } = data.totals;
-  return { people: people + inside.people, engine_principals: engine + inside.engine_principals };
+  const { people, engine_principals: enginePrincipals, inside } = data.totals;
+  return { people: people + inside.people, engine_principals: enginePrincipals + inside.engine_principals };
 }
 
-/**
- * The children of a node, as far as somebody has scrolled.
- * @param under null: of none
- */
-export function useChildren(under: readonly string[] | null, q: string) {
-  return usePages(['catalog', under, q], (page) => readChildren(under ?? [], q, page), {
-    limit: PAGE,
-    isKept: true,
-    isEnabled: under !== null,
+/** The children of a node, read page by page as the tree is scrolled. @param parentPath null: nothing is read */
+export function useChildren(parentPath: readonly string[] | null, searchText: string) {
+  return usePages(['catalog', parentPath, searchText], (page) => readChildren(parentPath ?? [], searchText, page), {
+    limit: PAGE_SIZE,
+    isPreviousKept: true,
+    isEnabled: parentPath !== null,
   });
 }
 
 /**
- * The first children of a node, how many the engine lists (null: unknown), and a text about the others.
- * @param isOwn only names that the person may see, also for an administrator
+ * The first children of a node, the number of all children that the engine lists (null: unknown), and a hint that more names match.
+ * @param isForOwnNames whether even administrators get only the names that their own grants let them see
  */
-export function useNames(under: readonly string[], part: string, isEnabled: boolean, isOwn: boolean) {
-  const q = useSettled(part, 100);
-  const isAll = useStart().data?.account?.role === 'admin' && !isOwn;
+export function useNames(parentPath: readonly string[], namePart: string, isEnabled: boolean, isForOwnNames: boolean) {
+  const searchText = useDebounced(namePart, 100);
+  const seesAllNames = useConsoleStart().data?.account?.role === 'admin' && !isForOwnNames;
   const { data } = useQuery({
-    queryKey: ['names', under, q, isAll],
+    queryKey: ['names', parentPath, searchText, seesAllNames],
     enabled: isEnabled,
-    placeholderData: (former) => former,
-    queryFn: () => (isAll ? readChildren : readOwnChildren)(under, q, { limit: 50 }),
+    placeholderData: keepPreviousData,
+    queryFn: () => (seesAllNames ? readChildren : readOwnChildren)(parentPath, searchText, { limit: 50 }),
   });
   const { items = [], total = null, next = null } = data ?? {};
-  const left = (total ?? 0) - items.filter(({ in_engine: isListed }) => isListed === true).length;
+  const unlistedCount = (total ?? 0) - items.filter(({ in_engine: isListed }) => isListed === true).length;
   return {
     names: items.map(({ name }) => name),
     total,
-    more: next === null ? null : moreText([left > 0 ? countText(left, 'name') : 'names']),
+    moreHint: next === null ? null : moreText([unlistedCount > 0 ? countText(unlistedCount, 'name') : 'names']),
   };
 }
 
-/** Names that the person may see below a node, that begin with or hold a text; none where they cannot be had. */
-export async function readOwnNames(under: readonly string[], part: string): Promise<string[]> {
+/** Names below a node that match a text and that the signed-in person may see; empty if the request fails. */
+export async function readOwnNames(parentPath: readonly string[], namePart: string): Promise<string[]> {
   try {
-    const { items } = await queries.query({
-      queryKey: ['own-names', under, part],
+    const { items } = await queryClient.query({
+      queryKey: ['own-names', parentPath, namePart],
       staleTime: 60_000,
-      queryFn: () => readOwnChildren(under, part, { limit: 200 }),
+      queryFn: () => readOwnChildren(parentPath, namePart, { limit: 200 }),
     });
     return items.map(({ name }) => name);
   } catch {

@@ -3,44 +3,44 @@ import type { components, paths } from './schema.js';
 
 export type Schemas = components['schemas'];
 
-/** Our own API. The browser sends the session's cookie along; no script sees it. */
+/** Client of the service's own API. The browser adds the session's cookie, which no script can read. */
 export const api = createClient<paths>({ baseUrl: '' });
 
-/** A failed request: a problem of the service, or no answer at all. */
+/** A failed request: the service answered with an error, or did not answer. */
 export class Problem extends Error {
   constructor(
-    /** 0: the service was not reached. */
+    /** The HTTP status; 0: the service was not reached. */
     readonly status: number,
     readonly code: string,
     detail: string,
     readonly requestId: string | null,
-    /** Seconds. */
+    /** Seconds after which the request can be repeated; null: the service named no time. */
     readonly retryAfter: number | null,
-    readonly fields: readonly { field: string; message: string }[],
+    readonly fieldErrors: readonly { field: string; message: string }[],
   ) {
     super(detail);
   }
 }
 
-interface Answer<T> {
+interface FetchResult<T> {
   data?: T;
   error?: unknown;
   response: Response;
 }
 
 /** The body of an answer. @throws Problem */
-export async function bodyOf<T>(request: Promise<Answer<T>>): Promise<T> {
-  return (await versionOf(request)).body;
+export async function bodyOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
+  return (await versionedBodyOf(request)).body;
 }
 
-/** An entry with its ETag, for `If-Match`. */
-export interface Versioned<T> {
+/** A body with its ETag, which a later change sends as `If-Match`. */
+export interface VersionedBody<T> {
   body: T;
   version: string;
 }
 
 /** The body of an answer with its version. @throws Problem */
-export async function versionOf<T>(request: Promise<Answer<T>>): Promise<Versioned<T>> {
+export async function versionedBodyOf<T>(request: Promise<FetchResult<T>>): Promise<VersionedBody<T>> {
   const { response, data, error } = await request.catch(() => {
     throw new Problem(0, 'unreachable', 'The service does not answer.', null, null, []);
   });
@@ -60,27 +60,26 @@ function problemOf(response: Response, error: unknown): Problem {
   );
 }
 
-/** @param kind a code, or a status */
-export function isProblem(error: unknown, kind: string | number): boolean {
-  return error instanceof Problem && (error.code === kind || error.status === kind);
+/** Whether an error is a Problem with this code, such as `not_found`, or this HTTP status. */
+export function isProblem(error: unknown, codeOrStatus: string | number): boolean {
+  return error instanceof Problem && (error.code === codeOrStatus || error.status === codeOrStatus);
 }
 
-/** A field of a request or of a draft as forms name it: *principal*. */
-export function fieldName(path: string): string {
+/** The form field of a path in a request or draft: `principal` for `grant.0.principal`. */
+export function formFieldOf(path: string): string {
   return path.replace(/^(grant|revoke|policies\.put|guarantees)\.\d+\.?/, '').split('.')[0] ?? path;
 }
 
-/** Errors of the service by form field. */
 export function fieldErrorsOf(error: Error | null): Readonly<Record<string, string>> {
-  const fields = error instanceof Problem ? error.fields : [];
-  return Object.fromEntries(fields.map(({ field, message }) => [fieldName(field), `${message}.`]));
+  const fieldErrors = error instanceof Problem ? error.fieldErrors : [];
+  return Object.fromEntries(fieldErrors.map(({ field, message }) => [formFieldOf(field), `${message}.`]));
 }
 
-let newest: Promise<unknown> = Promise.resolve();
+let lastRequest: Promise<unknown> = Promise.resolve();
 
-/** Runs requests one after the other: the service computes one comparison at a time for each person. */
-export function oneAtATime<T>(ask: () => Promise<T>): Promise<T> {
-  const asked = newest.then(ask);
-  newest = asked.catch(() => undefined);
-  return asked;
+/** Runs slow requests one after the other, because the service refuses a second one of the same person meanwhile. */
+export function runInTurn<T>(request: () => Promise<T>): Promise<T> {
+  const answer = lastRequest.then(request);
+  lastRequest = answer.catch(() => undefined);
+  return answer;
 }

@@ -1,35 +1,36 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { useSettled } from '../parts/address.js';
+import { useDebounced } from '../parts/address.js';
 import { api, bodyOf, type Schemas } from './client.js';
-import { queries } from './session.js';
+import { queryClient } from './session.js';
 
 export type Draft = Schemas['DraftDto'];
 export type Preview = Schemas['DraftPreviewResponse'];
 
-/** People and engine principals of one page; most drafts have one. */
-const PAGE = 1000;
-/** Milliseconds without a change before a draft is previewed. */
-const PAUSE = 150;
+/** The number of people and engine principals on one page of a preview. Most previews have one page. */
+const PAGE_SIZE = 1000;
+/** Time without changes after which a draft is previewed. */
+const PREVIEW_DELAY_MS = 150;
 
 /**
- * The preview of a draft, read again whenever the draft changes. The last answer stays until the next arrives.
- * @param draft null: incomplete @param isCarriedOut no preview is read meanwhile: the entries of the draft may be gone
+ * The preview of a draft, read again whenever the draft changes. The former preview is shown until the new one arrives.
+ * @param draft null: the draft is incomplete, and has no preview
+ * @param isBeingSaved whether the draft is being saved. Nothing is read meanwhile: the preview of a saved change would be refused
  */
-export function usePreview(draft: Draft | null, isCarriedOut = false) {
-  const text = JSON.stringify(draft);
-  const settled = useSettled(text, PAUSE);
+export function usePreview(draft: Draft | null, isBeingSaved = false) {
+  const draftJson = JSON.stringify(draft);
+  const debouncedJson = useDebounced(draftJson, PREVIEW_DELAY_MS);
   const query = useInfiniteQuery({
-    queryKey: ['draft', settled],
-    enabled: settled !== 'null' && !isCarriedOut,
+    queryKey: ['draft', debouncedJson],
+    enabled: debouncedJson !== 'null' && !isBeingSaved,
     placeholderData: keepPreviousData,
     staleTime: 0,
     gcTime: 0,
     queryFn: ({ pageParam, signal }) =>
       bodyOf(
         api.POST('/api/admin/access/preview', {
-          params: { query: { limit: PAGE, ...(pageParam !== null && { after: pageParam }) } },
-          body: JSON.parse(settled) as Draft,
+          params: { query: { limit: PAGE_SIZE, ...(pageParam !== null && { after: pageParam }) } },
+          body: JSON.parse(debouncedJson) as Draft,
           signal,
         }),
       ),
@@ -37,25 +38,27 @@ export function usePreview(draft: Draft | null, isCarriedOut = false) {
     getNextPageParam: ({ next }) => next,
   });
   useEffect(() => {
-    if (isCarriedOut) void queries.cancelQueries({ queryKey: ['draft'] });
-  }, [isCarriedOut]);
-  const isAsked = text !== 'null' && settled !== 'null';
+    if (isBeingSaved) void queryClient.cancelQueries({ queryKey: ['draft'] });
+  }, [isBeingSaved]);
+  const isDebounced = draftJson === debouncedJson;
+  const isDraftComplete = draftJson !== 'null' && debouncedJson !== 'null';
   const { isFetching, isPlaceholderData, error, refetch } = query;
   return {
-    preview: isAsked && error === null ? joined(query.data?.pages) : null,
-    /** The preview is not that of this draft yet. */
-    isComputing: text !== 'null' && (text !== settled || isPlaceholderData || (isFetching && query.data === undefined)),
-    error: text === settled ? error : null,
+    preview: isDraftComplete && error === null ? joinPages(query.data?.pages) : null,
+    /** Whether the preview of the present draft has not arrived yet. */
+    isComputing:
+      draftJson !== 'null' && (!isDebounced || isPlaceholderData || (isFetching && query.data === undefined)),
+    error: isDebounced ? error : null,
     retry: () => void refetch(),
-    more: query.hasNextPage && !isFetching ? () => void query.fetchNextPage() : undefined,
+    readMore: query.hasNextPage && !isFetching ? () => void query.fetchNextPage() : undefined,
   };
 }
 
-function joined(pages: readonly Preview[] | undefined): Preview | null {
-  const [first] = pages ?? [];
-  if (pages === undefined || first === undefined) return null;
+function joinPages(pages: readonly Preview[] | undefined): Preview | null {
+  const [firstPage] = pages ?? [];
+  if (pages === undefined || firstPage === undefined) return null;
   return {
-    ...first,
+    ...firstPage,
     gains: pages.flatMap(({ gains }) => gains),
     loses: pages.flatMap(({ loses }) => loses),
     unchanged: pages.flatMap(({ unchanged }) => unchanged),

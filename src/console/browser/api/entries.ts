@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { flushSync } from 'react-dom';
 import { api, bodyOf, isProblem, type Schemas } from './client.js';
-import { usePages } from './pages.js';
+import { type PageQuery, usePages } from './pages.js';
 import type { paths } from './schema.js';
-import { queries } from './session.js';
+import { queryClient } from './session.js';
 
 export type Grant = Schemas['GrantResponse'];
 export type Policy = Schemas['PolicyResponse'];
@@ -12,7 +12,6 @@ type QueryOf<P extends '/api/admin/grants' | '/api/admin/policies'> = NonNullabl
   paths[P]['get']['parameters']['query']
 >;
 
-/** Grants, by filters. */
 export function useGrants(query: QueryOf<'/api/admin/grants'>, isEnabled = true) {
   return usePages(
     ['grants', query],
@@ -21,9 +20,9 @@ export function useGrants(query: QueryOf<'/api/admin/grants'>, isEnabled = true)
   );
 }
 
-/** One grant, as a list; empty if the id is unknown. */
+/** The grant with an id, as a list. The list is empty if there is no such grant. */
 export function useOneGrant(id: string | undefined) {
-  const read = async (): Promise<Schemas['GrantPageResponse']> => {
+  const readPage = async (): Promise<Schemas['GrantPageResponse']> => {
     try {
       const params = { path: { id: Number(id) } };
       return { items: [await bodyOf(api.GET('/api/admin/grants/{id}', { params }))], next: null };
@@ -32,52 +31,61 @@ export function useOneGrant(id: string | undefined) {
       throw problem;
     }
   };
-  return usePages(['grants', 'one', id], read, { isEnabled: id !== undefined });
+  return usePages(['grants', 'one', id], readPage, { isEnabled: id !== undefined });
 }
 
-/** Policies, by filters. */
+/** Live grants that no request has used in the last `days` days, according to OPA's decision logs. */
+export function useUnusedGrants(days: string | undefined) {
+  const readPage = async (page: PageQuery): Promise<Schemas['GrantPageResponse']> => {
+    const query = { ...page, days: Number(days) };
+    const { items, next } = await bodyOf(api.GET('/api/admin/access/unused', { params: { query } }));
+    return { items: items.map(({ grant }) => grant), next };
+  };
+  return usePages(['grants', 'unused', days], readPage, { isEnabled: days !== undefined });
+}
+
 export function usePolicies(query: QueryOf<'/api/admin/policies'>) {
   return usePages(['policies', query], (page) =>
     bodyOf(api.GET('/api/admin/policies', { params: { query: { ...query, ...page } } })),
   );
 }
 
-/** Queries that no grant changes: the person who is signed in, and the policy or guarantee that is being edited. */
-const KEPT: readonly unknown[] = ['start', 'policy', 'guarantee', 'rows'];
+/** First words of the cache keys of data that `refreshAccess` does not reload. A form may be editing the data of `policy` and `guarantee`. */
+const UNAFFECTED_KEYS: readonly unknown[] = ['start', 'policy', 'guarantee', 'rows'];
 
 /**
- * Reads everything again that grants and policies change: lists, previews, answers.
- * @param leave closes a draft that was carried out, first: its preview would be refused now
+ * Reloads all data that grants and policies affect: lists, previews, answers.
+ * @param leavePage called before the reload. It leaves the page of a saved draft, because the preview of a saved draft would be refused
  */
-export function refreshAccess(leave?: () => void): Promise<void> {
-  if (leave !== undefined) flushSync(leave);
-  return queries.invalidateQueries({ predicate: ({ queryKey }) => !KEPT.includes(queryKey[0]) });
+export function refreshAccess(leavePage?: () => void): Promise<void> {
+  if (leavePage !== undefined) flushSync(leavePage);
+  return queryClient.invalidateQueries({ predicate: ({ queryKey }) => !UNAFFECTED_KEYS.includes(queryKey[0]) });
 }
 
 type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
 
-/** A part of the audit trail, newest first. */
+/** One page of the audit trail, newest events first. */
 export function readAuditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
   // The OpenAPI document also declares CSV, for `format=csv`.
   return bodyOf(api.GET('/api/admin/audit', { params: { query } })) as Promise<Schemas['AuditPage']>;
 }
 
-/** The address of the whole trail as a file. */
-export function auditFile(query: AuditQuery): string {
-  const asked = new URLSearchParams(
+/** The address of the audit trail as a CSV file. */
+export function auditFileAddress(query: AuditQuery): string {
+  const parameters = new URLSearchParams(
     Object.entries({ ...query, format: 'csv' }).map(([name, value]) => [name, `${value}`]),
   );
-  return `/api/admin/audit?${asked.toString()}`;
+  return `/api/admin/audit?${parameters.toString()}`;
 }
 
 /**
  * The name of the person who changed a policy last.
- * @param at the time of that change, part of the cache key
- * @returns undefined: unknown, or the command line
+ * @param changedAt the time of that change, part of the cache key
+ * @returns undefined if the name is unknown, or if the policy was changed by the command line
  */
-export function useLastActor(id: number, at: string): string | undefined {
+export function useLastActor(id: number, changedAt: string): string | undefined {
   const { data } = useQuery({
-    queryKey: ['audit', 'last-of', 'policy', id, at],
+    queryKey: ['audit', 'last-of', 'policy', id, changedAt],
     queryFn: () => readAuditPage({ subject: `policy:${id}`, limit: 1 }),
   });
   return data?.items[0]?.actor?.name;

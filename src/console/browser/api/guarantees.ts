@@ -1,19 +1,18 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useSettled } from '../parts/address.js';
-import { api, bodyOf, type Schemas, versionOf } from './client.js';
+import { useDebounced } from '../parts/address.js';
+import { api, bodyOf, type Schemas, versionedBodyOf } from './client.js';
 import { usePages } from './pages.js';
 
-/** All guarantees, as they were judged last. */
 export function useGuarantees() {
   return usePages(['guarantees'], (page) => bodyOf(api.GET('/api/admin/guarantees', { params: { query: page } })), {
-    isWhole: true,
+    isReadToEnd: true,
   });
 }
 
 export const readGuarantee = (id: number) =>
-  versionOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
+  versionedBodyOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
 
-/** One guarantee with its version. @param id null: none @param isEdited it stays as it was read: a form is compared with it */
+/** One guarantee with its version. @param id null: nothing is read @param isEdited true: the guarantee is not read again while its form is open */
 export function useGuarantee(id: number | null, isEdited = false) {
   return useQuery({
     queryKey: [isEdited ? 'guarantee' : 'guarantees', id],
@@ -23,32 +22,32 @@ export function useGuarantee(id: number | null, isEdited = false) {
   });
 }
 
-/** Milliseconds without a change before a guarantee is judged. */
-const PAUSE = 300;
+/** Time without changes after which a guarantee is judged. */
+const JUDGEMENT_DELAY_MS = 300;
 
 /**
- * The judgement of an unsaved guarantee on what is recorded now. The last one stays until the next arrives.
- * @param guarantee null: incomplete
+ * The verdict on an unsaved guarantee, by the present grants. The former verdict is shown until the new one arrives.
+ * @param guarantee null: the guarantee is incomplete, and has no verdict
  */
 export function useJudgement(guarantee: Schemas['GuaranteeDto'] | null) {
-  // Without what changes no judgement: typing a name costs none.
-  const text = JSON.stringify(guarantee && { ...guarantee, name: '-', description: undefined, mode: 'reported' });
-  const settled = useSettled(text, PAUSE);
+  // Replaces fields that do not change the verdict, so that typing a name sends no request.
+  const json = JSON.stringify(guarantee && { ...guarantee, name: '-', description: undefined, mode: 'reported' });
+  const debouncedJson = useDebounced(json, JUDGEMENT_DELAY_MS);
   const { data, error, refetch, isPlaceholderData, isFetching } = useQuery({
-    queryKey: ['judgement', settled],
-    enabled: settled !== 'null',
+    queryKey: ['judgement', debouncedJson],
+    enabled: debouncedJson !== 'null',
     placeholderData: keepPreviousData,
     staleTime: 0,
     gcTime: 0,
     queryFn: async ({ signal }) => {
-      const guarantees = [JSON.parse(settled) as Schemas['GuaranteeDto']];
+      const guarantees = [JSON.parse(debouncedJson) as Schemas['GuaranteeDto']];
       return (await bodyOf(api.POST('/api/admin/guarantees/check', { body: { guarantees }, signal }))).guarantees[0];
     },
   });
   return {
-    judged: text === 'null' || error !== null ? null : (data ?? null),
-    isJudging: text !== 'null' && (text !== settled || isPlaceholderData || (isFetching && data === undefined)),
-    error: text === settled ? error : null,
+    judgement: json === 'null' || error !== null ? null : (data ?? null),
+    isJudging: json !== 'null' && (json !== debouncedJson || isPlaceholderData || (isFetching && data === undefined)),
+    error: json === debouncedJson ? error : null,
     retry: () => void refetch(),
   };
 }

@@ -2,58 +2,53 @@ import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/rea
 import { useEffect } from 'react';
 import { numberText } from '../domain/count-text.js';
 
-interface PageOf {
-  items: unknown[];
-  next: string | number | null;
-}
-
-/** A part of a list, as every route of a list takes it. */
+/** The query parameters for one page, which every route of a list accepts. */
 export interface PageQuery {
   limit: number;
   after?: string;
 }
 
 interface PagesOptions {
-  /** The former answer stays until the next arrives: for lists that are searched. */
-  isKept?: boolean;
-  /** Read to its end, because the browser searches it. */
-  isWhole?: boolean;
+  /** Whether the former list is shown until the next search result arrives. */
+  isPreviousKept?: boolean;
+  /** Whether all pages are read at once, because the browser filters the list. */
+  isReadToEnd?: boolean;
   isEnabled?: boolean;
-  /** Entries of one page; most routes give at most 200. */
+  /** The number of entries on one page; most routes return at most 200. */
   limit?: number;
 }
 
-/** A list that the API gives in pages, read as far as somebody has scrolled. */
-export function usePages<P extends PageOf>(
+/** A list that the API gives in pages. Further pages are read as the list is scrolled. */
+export function usePages<P extends { items: unknown[]; next: string | number | null }>(
   key: QueryKey,
-  read: (page: PageQuery) => Promise<P>,
-  { isKept = false, isWhole = false, isEnabled = true, limit = 200 }: PagesOptions = {},
+  readPage: (page: PageQuery) => Promise<P>,
+  { isPreviousKept = false, isReadToEnd = false, isEnabled = true, limit = 200 }: PagesOptions = {},
 ) {
   const query = useInfiniteQuery({
     queryKey: key,
     enabled: isEnabled,
-    queryFn: ({ pageParam }) => read({ limit, ...(pageParam !== undefined && { after: pageParam }) }),
+    queryFn: ({ pageParam }) => readPage({ limit, ...(pageParam !== undefined && { after: pageParam }) }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => (next === null ? undefined : String(next)),
-    ...(isKept && { placeholderData: keepPreviousData }),
+    ...(isPreviousKept && { placeholderData: keepPreviousData }),
   });
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
-  const more = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;
+  const readMore = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;
   useEffect(() => {
-    if (isWhole && !isFetchNextPageError) more?.();
+    if (isReadToEnd && !isFetchNextPageError) readMore?.();
   });
   return {
     query,
-    /** Null: none has been read yet. */
+    /** The entries of all pages read so far; null until the first page has been read. */
     items: (query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined) ?? null,
     /** The first page, for its totals. */
     first: query.data?.pages[0],
-    more,
+    readMore,
     hasMore: hasNextPage,
   };
 }
 
-/** The number of entries read, and whether there are more: *12*, *200+*. */
-export function countOf({ items, hasMore }: { items: readonly unknown[] | null; hasMore: boolean }) {
+/** The number of entries read so far: *12*, or *200+* if there are more. */
+export function loadedCountText({ items, hasMore }: { items: readonly unknown[] | null; hasMore: boolean }) {
   return items === null ? undefined : `${numberText(items.length)}${hasMore ? '+' : ''}`;
 }

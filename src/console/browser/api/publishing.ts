@@ -1,79 +1,79 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { api, bodyOf, oneAtATime, type Schemas } from './client.js';
+import { api, bodyOf, runInTurn, type Schemas } from './client.js';
 import { usePages } from './pages.js';
-import { queries, useInterruption } from './session.js';
+import { queryClient, useInterruption } from './session.js';
 
-export type Entry = Schemas['PublicationPageResponse']['items'][number];
+export type HistoryEntry = Schemas['PublicationPageResponse']['items'][number];
 export type Version = Schemas['PublicationSummaryResponse'];
 export type Run = Schemas['PastRunResponse'];
 
-/** Milliseconds between two requests; an unchanged status is answered with 304. */
-const FRESH = 5_000;
+/** Time between two requests of the status. An unchanged status is answered with 304. */
+const POLL_MS = 5_000;
 
-/** The published and the live version, the change that waits, and the next run. */
+/** The status of publishing: the published and the live version, the change that waits for an approval, and the next run. */
 export function usePublishingStatus(isEnabled = true) {
   const isInterrupted = useInterruption() !== null;
   return useQuery({
     queryKey: ['publishing', 'status'],
     enabled: isEnabled && !isInterrupted,
-    refetchInterval: FRESH,
-    staleTime: FRESH,
+    refetchInterval: POLL_MS,
+    staleTime: POLL_MS,
     queryFn: () => bodyOf(api.GET('/api/admin/acl/status')),
   });
 }
 
-/** Versions, and the runs that published none, newest first. */
-export function useHistory(version: number | undefined) {
+/** The history of publishing: versions, and runs that published no version, newest first. @param version the published version; a new one reloads the list */
+export function usePublishingHistory(version: number | undefined) {
   return usePages(
     ['publishing', 'history', version],
     (page) => bodyOf(api.GET('/api/admin/acl/publications', { params: { query: { runs: 'all', ...page } } })),
-    { isKept: true },
+    { isPreviousKept: true },
   );
 }
 
-/** One version with its text. @param against the version that it is compared with; undefined: the one before */
-export function useVersion(version: number, against: number | undefined, isEnabled = true) {
-  const params = { path: { version }, query: against === undefined ? {} : { against } };
+/** One published version with its rules text. @param comparedVersion the version to compare with; undefined: the previous one */
+export function useVersion(version: number, comparedVersion: number | undefined, isEnabled = true) {
+  const params = { path: { version }, query: comparedVersion === undefined ? {} : { against: comparedVersion } };
   return useQuery({
-    queryKey: ['publishing', 'version', version, against],
+    queryKey: ['publishing', 'version', version, comparedVersion],
     enabled: isEnabled,
-    queryFn: () => oneAtATime(() => bodyOf(api.GET('/api/admin/acl/publications/{version}', { params }))),
+    queryFn: () => runInTurn(() => bodyOf(api.GET('/api/admin/acl/publications/{version}', { params }))),
   });
 }
 
-/** The text that a run would publish now; if a change waits, that change. */
+/** The rules text that a run would publish now, or that waits for an approval. */
 export function useCandidate(hash: string | undefined) {
   return useQuery({
     queryKey: ['publishing', 'candidate', hash],
     enabled: hash !== undefined,
     staleTime: Infinity,
-    queryFn: () => oneAtATime(() => bodyOf(api.POST('/api/admin/acl/preview'))),
+    queryFn: () => runInTurn(() => bodyOf(api.POST('/api/admin/acl/preview'))),
   });
 }
 
-export async function approve(hash: string): Promise<void> {
+export async function approveRules(hash: string): Promise<void> {
   await bodyOf(api.POST('/api/admin/acl/approvals', { body: { hash } }));
-  await refresh();
+  await refreshPublishing();
 }
 
 export function usePublishNow() {
-  return useMutation({ mutationFn: () => bodyOf(api.POST('/api/admin/acl/sync')), onSettled: refresh });
+  return useMutation({ mutationFn: () => bodyOf(api.POST('/api/admin/acl/sync')), onSettled: refreshPublishing });
 }
 
-export async function restore(version: number, reason: string, hours: number): Promise<Schemas['SyncResponse']> {
+export async function restoreVersion(version: number, reason: string, hours: number): Promise<Schemas['SyncResponse']> {
   const params = { path: { version } };
   const result = await bodyOf(
     api.POST('/api/admin/acl/publications/{version}/restore', { params, body: { reason, hours } }),
   );
-  await refresh();
+  await refreshPublishing();
   return result;
 }
 
 export async function endRestore(): Promise<void> {
   await bodyOf(api.DELETE('/api/admin/acl/restore'));
-  await refresh();
+  await refreshPublishing();
 }
 
-function refresh(): Promise<void> {
-  return queries.invalidateQueries({ queryKey: ['publishing'] });
+function refreshPublishing(): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: ['publishing'] });
 }

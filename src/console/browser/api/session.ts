@@ -2,14 +2,14 @@ import { QueryCache, QueryClient, MutationCache, useQuery } from '@tanstack/reac
 import { useEffect, useSyncExternalStore } from 'react';
 import { api, bodyOf, isProblem, type Schemas } from './client.js';
 
-/** A state that blocks the page: the session has ended, or its one-time password must be changed. */
+/** A state that blocks the page: the session has ended, or the account's one-time password must be changed. */
 export type Interruption = 'ended' | 'password-change' | null;
 
-const interruption = sharedState<Interruption>(null);
-export const { set: interrupt, use: useInterruption } = interruption;
+const interruptionState = createSharedState<Interruption>(null);
+export const { set: interrupt, use: useInterruption } = interruptionState;
 
-/** A value outside of the components, and a hook that reads it. */
-export function sharedState<T>(value: T) {
+/** A value that components share, with its setter and a hook that reads it. */
+export function createSharedState<T>(value: T) {
   const listeners = new Set<() => void>();
   const subscribe = (listener: () => void) => {
     listeners.add(listener);
@@ -17,19 +17,19 @@ export function sharedState<T>(value: T) {
   };
   return {
     get: () => value,
-    set: (next: T): void => {
-      value = next;
+    set: (newValue: T): void => {
+      value = newValue;
       for (const listener of listeners) listener();
     },
     use: () => useSyncExternalStore(subscribe, () => value),
   };
 }
 
-/** Opens the dialog to sign in again, or to change the password, over the page, which keeps all typed text. */
-export function noticeInterruption(error: Error): void {
+/** Opens the dialog for an interruption of the session, if an error reports one. The page below the dialog keeps all typed text. */
+export function handleInterruption(error: Error): void {
   const reason = interruptionOf(error);
   if (reason !== null) interrupt(reason);
-  else if (isProblem(error, 'administrator_required')) void refreshStart(); // somebody took the role away meanwhile
+  else if (isProblem(error, 'administrator_required')) void refreshConsoleStart(); // another administrator has taken the role away
 }
 
 export function interruptionOf(error: Error): Interruption {
@@ -37,32 +37,33 @@ export function interruptionOf(error: Error): Interruption {
   return isProblem(error, 401) && !isProblem(error, 'invalid_credentials') && isSignedIn() ? 'ended' : null;
 }
 
-export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeInterruption }),
-  mutationCache: new MutationCache({ onError: noticeInterruption }),
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: handleInterruption }),
+  mutationCache: new MutationCache({ onError: handleInterruption }),
   defaultOptions: {
     queries: {
-      // The service may still work on a request of another tab, or of a page that was left.
-      retry: (failures, problem) => isProblem(problem, 429) && failures < 3,
+      // Only 429 is retried. Its cause may be a request of another tab or of the previous page that is still running.
+      retry: (failureCount, problem) => isProblem(problem, 429) && failureCount < 3,
       staleTime: 10_000,
     },
     mutations: { retry: false },
   },
 });
 
-const START = ['start'];
+type ConsoleStart = Schemas['ConsoleStartResponse'];
+const CONSOLE_START_KEY = ['start'];
 
-/** Who is signed in, and whether anybody can grant anything. */
-export function useStart() {
+/** The signed-in account, and whether any administrator exists: without one, nothing can be granted. */
+export function useConsoleStart() {
   return useQuery({
-    queryKey: START,
+    queryKey: CONSOLE_START_KEY,
     staleTime: Infinity,
     queryFn: () => bodyOf(api.GET('/api/auth/console-session')),
     refetchInterval: ({ state }) => (state.data?.has_administrator === false ? 3_000 : false),
   });
 }
 
-const NOBODY: Schemas['ConsoleAccountResponse'] = {
+const PLACEHOLDER_ACCOUNT: Schemas['ConsoleAccountResponse'] = {
   id: 0,
   username: '',
   role: 'user',
@@ -70,13 +71,12 @@ const NOBODY: Schemas['ConsoleAccountResponse'] = {
   is_confirmed: false,
 };
 
-/** The person who is signed in; pages are shown to nobody else. */
-export function useMe(): Schemas['ConsoleAccountResponse'] {
-  return useStart().data?.account ?? NOBODY;
+/** The signed-in person. For use in pages only, because pages are shown only after a sign-in. */
+export function useOwnAccount(): Schemas['ConsoleAccountResponse'] {
+  return useConsoleStart().data?.account ?? PLACEHOLDER_ACCOUNT;
 }
 
-/** The identity provider, if there is one. */
-export function useProvider() {
+export function useIdentityProvider() {
   return useQuery({
     queryKey: ['provider'],
     staleTime: Infinity,
@@ -85,80 +85,73 @@ export function useProvider() {
 }
 
 /**
- * Checks the session whenever the window gets the focus. Another tab may have ended it, or begun one of another account, with
- * which this page would then act.
+ * Checks the session whenever the window gets the focus. Another tab may have ended the session or signed in another account. Requests
+ * of this page would then act for that account.
  */
-export function useOwnSession(id: number): void {
+export function useSessionCheck(id: number): void {
   useEffect(() => {
-    const look = async (): Promise<void> => {
+    const checkSession = async (): Promise<void> => {
       const { account } = await bodyOf(api.GET('/api/auth/console-session'));
       if (account?.id !== id) interrupt('ended');
-      else if (interruption.get() === 'ended') {
+      else if (interruptionState.get() === 'ended') {
         interrupt(null);
-        await queries.invalidateQueries();
+        await queryClient.invalidateQueries();
       }
     };
-    const listener = (): void => void look().catch(() => undefined);
+    const listener = (): void => void checkSession().catch(() => undefined);
     window.addEventListener('focus', listener);
     return () => window.removeEventListener('focus', listener);
   }, [id]);
 }
 
-/** Whether somebody is signed in, as far as this page knows. */
+/** Whether an account is signed in, by the last answer of the service. */
 export function isSignedIn(): boolean {
-  return (queries.getQueryData<Schemas['ConsoleStartResponse']>(START)?.account ?? null) !== null;
+  return (queryClient.getQueryData<ConsoleStart>(CONSOLE_START_KEY)?.account ?? null) !== null;
 }
 
 let oneTimePassword = '';
 
-/** Returns the one-time password of the last sign-in once, so that it need not be typed again. */
+/** Returns the one-time password of the last sign-in, for the dialog that replaces it, and forgets it: a second call returns an empty text. */
 export function takeOneTimePassword(): string {
-  const taken = oneTimePassword;
+  const password = oneTimePassword;
   oneTimePassword = '';
-  return taken;
+  return password;
 }
 
 export async function signIn(credentials: { username: string; password: string }): Promise<void> {
   await bodyOf(api.POST('/api/auth/console-session', { body: credentials }));
-  const refusal: unknown = await bodyOf(api.GET('/api/auth/sessions', { params: { query: { limit: 1 } } })).then(
-    () => null,
-    (error: unknown) => error,
-  );
-  oneTimePassword = isProblem(refusal, 'password_change_required') ? credentials.password : '';
-  if (oneTimePassword !== '') interruption.set('password-change');
-  await queries.invalidateQueries();
+  const params = { query: { limit: 1 } };
+  const result: unknown = await bodyOf(api.GET('/api/auth/sessions', { params })).catch((error: unknown) => error);
+  oneTimePassword = isProblem(result, 'password_change_required') ? credentials.password : '';
+  if (oneTimePassword !== '') interruptionState.set('password-change');
+  await queryClient.invalidateQueries();
 }
 
-/** Reads again whether the last proof of identity is recent enough. */
-export function refreshStart(): Promise<void> {
-  return queries.invalidateQueries({ queryKey: START });
+/** Reloads the signed-in account, and whether its last proof of identity is recent enough. */
+export function refreshConsoleStart(): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: CONSOLE_START_KEY });
 }
 
-/** Gives the password again, before an act that asks for a proof. */
-export async function confirmByPassword(password: string): Promise<void> {
-  await bodyOf(api.POST('/api/auth/console-session/confirm', { body: { password } }));
-}
-
-/** Leaves for the identity provider. @param to the address to come back to */
-export async function confirmAtProvider(to: string): Promise<void> {
-  const { confirm_url: url } = await bodyOf(api.POST('/api/auth/oidc/confirm', { body: { to } }));
+/** Opens the identity provider's sign-in. @param returnAddress the address to come back to */
+export async function confirmAtProvider(returnAddress: string): Promise<void> {
+  const { confirm_url: url } = await bodyOf(api.POST('/api/auth/oidc/confirm', { body: { to: returnAddress } }));
   location.assign(url);
 }
 
-/** Leaves for the identity provider, to link the account there. */
+/** Opens the identity provider's sign-in, which links the signed-in account to an account of the provider. */
 export async function linkAtProvider(password: string): Promise<void> {
   const { link_url: url } = await bodyOf(api.POST('/api/auth/oidc/link', { body: { current_password: password } }));
   location.assign(url);
 }
 
-/** Ends the session, at the provider as well if it began there, and forgets all that this page has read. */
+/** Ends the session and clears the cache of this page. If the person signed in at the identity provider, also signs out there. */
 export async function signOut(): Promise<void> {
-  const elsewhere = await bodyOf(api.DELETE('/api/auth/console-session'));
-  queries.setQueryData<Schemas['ConsoleStartResponse']>(START, (start) => start && { ...start, account: null });
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== START[0] });
-  if (elsewhere === undefined) return;
-  // OpenID Connect RP-Initiated Logout 1.0, section 3. The callback is an address that the provider knows.
+  const providerSignOut = await bodyOf(api.DELETE('/api/auth/console-session'));
+  queryClient.setQueryData<ConsoleStart>(CONSOLE_START_KEY, (start) => start && { ...start, account: null });
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== CONSOLE_START_KEY[0] });
+  if (providerSignOut === undefined) return;
+  // OpenID Connect RP-Initiated Logout 1.0, section 3. The callback is an address that is registered at the provider.
   const { origin } = location;
-  const back = { post_logout_redirect_uri: `${origin}/api/auth/oidc/callback`, state: 'signed-out' };
-  location.assign(`${elsewhere.sign_out_url}&${new URLSearchParams(back).toString()}`);
+  const parameters = { post_logout_redirect_uri: `${origin}/api/auth/oidc/callback`, state: 'signed-out' };
+  location.assign(`${providerSignOut.sign_out_url}&${new URLSearchParams(parameters).toString()}`);
 }

@@ -1,113 +1,115 @@
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { now } from '../now.js';
 import { api, bodyOf, Problem, type Schemas } from './client.js';
-import { isSignedIn, noticeInterruption } from './session.js';
+import { isSignedIn, handleInterruption } from './session.js';
 
-/** SQL text, and the catalog and schema of names without a path; may be empty. */
+/** SQL text, and the catalog and schema in which the engine looks up unqualified names. All may be empty. */
 export interface Statement {
   sql: string;
   catalog: string;
   schema: string;
 }
 
-/** The rows of a statement, read as far as somebody has scrolled. */
+/** The rows of a statement that have been read so far. */
 export interface Results {
   statement: Statement;
   queryId: string;
   columns: readonly Schemas['QueryColumn'][];
   rows: readonly (readonly unknown[])[];
-  next: string | null;
-  at: Date;
-  seconds: number;
+  nextCursor: string | null;
+  readAt: Date;
+  durationSeconds: number;
 }
 
 /** Why the last statement has no results: the engine's error, or the service's problem. */
-export type Fault = { query: Schemas['Query']; error: Schemas['QueryError'] } | { problem: Error };
+export type StatementFault = { query: Schemas['Query']; error: Schemas['QueryError'] } | { problem: Error };
 
-interface State {
+interface StatementState {
   /** The running statement; `submitting` until it has an id. */
-  running: Schemas['Query'] | 'submitting' | null;
-  fault: Fault | null;
+  runningQuery: Schemas['Query'] | 'submitting' | null;
+  fault: StatementFault | null;
   results: Results | null;
 }
 
-/** Maximum and minimum of rows in one read. */
-const PART = { limit: 1000, least: 200 };
+/** Rows of one read: at most 1,000 in each answer. All answers of the read together have at least 200 rows, or all remaining rows. */
+const READ_SIZE = { limit: 1000, minRows: 200 };
 
-/** Runs one statement at a time. Results stay until there are newer ones. */
+/** Runs one statement at a time. Its results are shown until the next statement has results. */
 export function useStatement() {
-  const [state, setState] = useState<State>({ running: null, fault: null, results: null });
+  const [state, setState] = useState<StatementState>({ runningQuery: null, fault: null, results: null });
   const isReading = useRef(false);
-  // A query whose rows the engine still holds. It is cancelled when the page is left.
-  const open = useRef<string | null>(null);
-  const change = useCallback((part: Partial<State>) => setState((before) => ({ ...before, ...part })), []);
-  useEffect(() => () => release(open), []);
+  // The query whose rows the engine still holds. It is cancelled when the page closes.
+  const openQueryId = useRef<string | null>(null);
+  const changeState = (changes: Partial<StatementState>) => setState((lastState) => ({ ...lastState, ...changes }));
+  useEffect(() => () => cancelOpenQuery(openQueryId), []);
 
   const run = async (statement: Statement): Promise<void> => {
-    release(open);
-    change({ running: 'submitting', fault: null });
-    const begin = performance.now();
+    cancelOpenQuery(openQueryId);
+    changeState({ runningQuery: 'submitting', fault: null });
+    const startedAt = performance.now();
     try {
-      const query = await untilRows(await submit(statement), (running) => {
-        open.current = running.id;
-        change({ running });
+      const query = await waitForRows(await submitStatement(statement), (query) => {
+        openQueryId.current = query.id;
+        changeState({ runningQuery: query });
       });
       if (query.error !== null) {
-        open.current = null;
-        change({ running: null, fault: { query, error: query.error } });
+        openQueryId.current = null;
+        changeState({ runningQuery: null, fault: { query, error: query.error } });
         return;
       }
-      const read = await readRows(query.id, null, PART);
-      open.current = read.next === null ? null : query.id;
-      const seconds = (performance.now() - begin) / 1000;
-      change({ running: null, results: { statement, queryId: query.id, at: now(), seconds, ...read } });
+      const page = await readRows(query.id, null, READ_SIZE);
+      openQueryId.current = page.nextCursor === null ? null : query.id;
+      const durationSeconds = (performance.now() - startedAt) / 1000;
+      const results = { statement, queryId: query.id, readAt: now(), durationSeconds, ...page };
+      changeState({ runningQuery: null, results });
     } catch (problem) {
-      change({ running: null, fault: await faultOf(problem as Error, open.current) });
+      changeState({ runningQuery: null, fault: await faultOf(problem as Error, openQueryId.current) });
     }
   };
 
-  const more = async ({ queryId, next }: Results): Promise<void> => {
-    if (next === null || isReading.current) return;
+  const readMore = async ({ queryId, nextCursor }: Results): Promise<void> => {
+    if (nextCursor === null || isReading.current) return;
     isReading.current = true;
     try {
-      const read = await readRows(queryId, next, PART);
-      if (read.next === null) open.current = null;
-      setState((before) => ({
-        ...before,
-        results: before.results && { ...before.results, rows: [...before.results.rows, ...read.rows], next: read.next },
-      }));
+      const page = await readRows(queryId, nextCursor, READ_SIZE);
+      if (page.nextCursor === null) openQueryId.current = null;
+      setState(({ results, ...state }) => {
+        const { nextCursor, rows } = page;
+        return { ...state, results: results && { ...results, nextCursor, rows: [...results.rows, ...rows] } };
+      });
     } catch (problem) {
-      change({ fault: await faultOf(problem as Error, queryId) });
+      changeState({ fault: await faultOf(problem as Error, queryId) });
     } finally {
       isReading.current = false;
     }
   };
 
-  return { ...state, run, more, cancel: () => release(open), fail: (problem: Error) => change({ fault: { problem } }) };
+  const showFailure = (problem: Error): void => changeState({ fault: { problem } });
+  return { ...state, run, readMore, cancel: () => cancelOpenQuery(openQueryId), showFailure };
 }
 
-/** @returns the query, which the engine has accepted */
-export function submit({ sql, catalog, schema }: Statement): Promise<Schemas['Query']> {
-  const session = catalog === '' ? {} : schema === '' ? { catalog } : { catalog, schema };
-  return bodyOf(api.POST('/api/queries', { body: { sql, parameters: [], ...session } }));
+/** Submits a statement. @returns the query that the engine has accepted */
+export function submitStatement({ sql, catalog, schema }: Statement): Promise<Schemas['Query']> {
+  const namespace = catalog === '' ? {} : schema === '' ? { catalog } : { catalog, schema };
+  return bodyOf(api.POST('/api/queries', { body: { sql, parameters: [], ...namespace } }));
 }
 
 /** Polls until there are rows or the query has ended. A failed query is returned, not thrown. */
-async function untilRows(
+async function waitForRows(
   query: Schemas['Query'],
-  report: (query: Schemas['Query']) => void = () => undefined,
+  onProgress: (query: Schemas['Query']) => void = () => undefined,
 ): Promise<Schemas['Query']> {
-  report(query);
-  for (let pause = 50; query.columns === null && query.finished_at === null; pause = Math.min(2 * pause, 1000)) {
-    await new Promise((wake) => setTimeout(wake, pause));
-    query = await find(query.id);
-    report(query);
+  onProgress(query);
+  for (let delayMs = 50; query.columns === null && query.finished_at === null; delayMs = Math.min(2 * delayMs, 1000)) {
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    query = await readQuery(query.id);
+    onProgress(query);
   }
   return query;
 }
 
-function find(id: string): Promise<Schemas['Query']> {
+function readQuery(id: string): Promise<Schemas['Query']> {
   return bodyOf(api.GET('/api/queries/{id}', { params: { path: { id } } }));
 }
 
@@ -117,38 +119,38 @@ interface ReadOptions {
   /** Maximum of rows in one answer. */
   limit: number;
   /** Minimum of rows, unless the query has fewer. */
-  least: number;
+  minRows: number;
   signal?: AbortSignal;
 }
 
-/** @param after null: from the first row on */
-async function readRows(id: string, after: string | null, { limit, least, signal }: ReadOptions) {
-  const read = { columns: [], rows: [], next: after } as Rows & { next: string | null };
+/** Reads rows of a query. @param startCursor the cursor of the next rows; null: from the first row on */
+async function readRows(id: string, startCursor: string | null, { limit, minRows, signal }: ReadOptions) {
+  const result = { columns: [], rows: [], nextCursor: startCursor } as Rows & { nextCursor: string | null };
   do {
-    const query = { limit, ...(read.next !== null && { after: read.next }) };
+    const query = { limit, ...(result.nextCursor !== null && { after: result.nextCursor }) };
     const params = { path: { id }, query };
     const answer = await bodyOf(api.GET('/api/queries/{id}/rows', { params, ...(signal && { signal }) }));
     // The OpenAPI document also declares other types, for other Accept headers.
     const { columns, rows, next } = answer as Schemas['RowsResponse'];
-    if (columns.length > 0) read.columns = columns;
-    read.rows.push(...rows);
-    read.next = next;
-  } while (read.next !== null && read.rows.length < least);
-  return read;
+    if (columns.length > 0) result.columns = columns;
+    result.rows.push(...rows);
+    result.nextCursor = next;
+  } while (result.nextCursor !== null && result.rows.length < minRows);
+  return result;
 }
 
-/** The first rows of a statement that runs as the signed-in person; the rest is discarded. @throws Error the engine's, or a Problem */
-export async function readFirstRows(sql: string, most: number, signal: AbortSignal): Promise<Rows> {
-  const { id, error } = await untilRows(await submit({ sql, catalog: '', schema: '' }));
+/** The first rows of a statement, which runs as the signed-in person. Further rows are dropped. @throws Problem, or Error with the engine's message */
+export async function readFirstRows(sql: string, maxRows: number, signal: AbortSignal): Promise<Rows> {
+  const { id, error } = await waitForRows(await submitStatement({ sql, catalog: '', schema: '' }));
   if (error !== null) throw new Error(error.message);
   try {
-    return await readRows(id, null, { limit: most, least: most, signal });
+    return await readRows(id, null, { limit: maxRows, minRows: maxRows, signal });
   } finally {
-    giveUp(id);
+    cancelQuery(id);
   }
 }
 
-/** Columns of a table and their types, as the engine lists them for the signed-in person. @param path as SQL; empty: none */
+/** Columns of a table and their types, as the engine lists them for the signed-in person. @param path path of the table as SQL; empty: nothing is read */
 export function useColumns(path: string): { name: string; type: string }[] {
   const { data = [] } = useQuery({
     queryKey: ['rows', 'columns', path],
@@ -160,21 +162,21 @@ export function useColumns(path: string): { name: string; type: string }[] {
   return data;
 }
 
-function giveUp(id: string): void {
+function cancelQuery(id: string): void {
   void api.DELETE('/api/queries/{id}', { params: { path: { id } } }).catch(() => undefined);
 }
 
-/** A query that ends while its rows are read has its error in the query. */
-async function faultOf(problem: Error, id: string | null): Promise<Fault> {
-  noticeInterruption(problem); // statements do not go through the query cache, which does this elsewhere
-  const isEnd = problem instanceof Problem && /^query_(failed|cancelled)$/.test(problem.code);
-  const query = isEnd && id !== null ? await find(id).catch(() => null) : null;
+/** The fault to show for a failed request. If the query ended while its rows were read, this is the error of the query. */
+async function faultOf(problem: Error, id: string | null): Promise<StatementFault> {
+  handleInterruption(problem); // elsewhere the query cache does this, but statements do not use it
+  const isQueryEnded = problem instanceof Problem && /^query_(failed|cancelled)$/.test(problem.code);
+  const query = isQueryEnded && id !== null ? await readQuery(id).catch(() => null) : null;
   return query?.error ? { query, error: query.error } : { problem };
 }
 
-function release(open: { current: string | null }): void {
-  const id = open.current;
-  open.current = null;
-  // After a sign-out the request would be refused; the service ends the query when nobody reads it.
-  if (id !== null && isSignedIn()) giveUp(id);
+function cancelOpenQuery(openQueryId: { current: string | null }): void {
+  const id = openQueryId.current;
+  openQueryId.current = null;
+  // After a sign-out this request would be refused, so it is not sent. The service itself ends queries that are not read.
+  if (id !== null && isSignedIn()) cancelQuery(id);
 }

@@ -1,7 +1,7 @@
-import { type Changed, changeText, permissionOf } from './access-change.js';
+import { type ChangedAccess, changeText, permissionOf } from './access-change.js';
 
-const changed = (what: string, people: string[], others = 0): Changed => ({ what, people, others });
-const change = (lost: Changed[], losing: number, gained: Changed[] = [], gaining = 0) => ({
+const changed = (what: string, people: string[], others = 0): ChangedAccess => ({ what, people, others });
+const change = (lost: ChangedAccess[], losing: number, gained: ChangedAccess[] = [], gaining = 0) => ({
   ...{ lost, lost_in_all: lost.length, people_losing: losing },
   ...{ gained, gained_in_all: gained.length, people_gaining: gaining },
   ...{ changed_pairs: 1, all_pairs: 1 },
@@ -10,6 +10,7 @@ const change = (lost: Changed[], losing: number, gained: Changed[] = [], gaining
 describe('a change of access', () => {
   it.each([
     ['SELECT from sales.eu.orders', 'SELECT', { catalog: 'sales', schema: 'eu', table: 'orders' }],
+    ['INSERT into sales.eu.*', 'INSERT', { catalog: 'sales', schema: 'eu' }],
     ['UPDATE sales.eu.(any other table)', 'UPDATE', { catalog: 'sales', schema: 'eu' }],
     ['have OWNERSHIP of the schema sales.(any other schema)', 'OWNERSHIP', { catalog: 'sales' }],
     ['SELECT from (any other catalog).(any other schema).(any other table)', 'SELECT', {}],

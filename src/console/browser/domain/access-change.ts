@@ -1,54 +1,58 @@
 import type { Schemas } from '../api/client.js';
-import { countText, peopleText, peopleWho } from './count-text.js';
+import { countText, peopleText, peopleVerbText } from './count-text.js';
 import { type Node, type Privilege, PRIVILEGES } from './grant-form.js';
 import { nodeAt, pathText } from './node-path.js';
 
-type Access = Schemas['AccessChangeResponse'];
-export type Changed = Schemas['ChangedAccessResponse'];
+type AccessChange = Schemas['AccessChangeResponse'];
+export type ChangedAccess = Schemas['ChangedAccessResponse'];
 
-/** Matches the text for all nodes of a level that no rule names. */
-const OTHERS = /\.?(\(any other \w+\)|\*)/g;
+/** Matches the parts `(any other table)` and `*` of a path, with the dot before them. */
+const UNNAMED_NODES = /\.?(\(any other \w+\)|\*)/g;
 
-/** `SELECT from sales.eu.orders` as a privilege and a node; null: the text is about something else, such as a mask. */
-export function permissionOf(what: string): { privilege: Privilege; node: Node } | null {
-  const [, word, path = ''] = /^(?:have )?([A-Z_]+)(?: from| into| on| of(?: the schema)?)? (.*)$/.exec(what) ?? [];
-  const privilege = PRIVILEGES.find((each) => each === word);
-  const names = path.replaceAll(OTHERS, '');
-  if (privilege === undefined || /[\s(,…]/.test(names) || names.split('.').length > 3) return null;
-  return { privilege, node: nodeAt(names.split('.')) };
+/** Parses a text such as `SELECT from sales.eu.orders`. Null: the text is not about a privilege on data, but for example about a mask. */
+export function permissionOf(text: string): { privilege: Privilege; node: Node } | null {
+  const [, name, path = ''] = /^(?:have )?([A-Z_]+)(?: from| into| on| of(?: the schema)?)? (.*)$/.exec(text) ?? [];
+  const privilege = PRIVILEGES.find((each) => each === name);
+  const nodePath = path.replaceAll(UNNAMED_NODES, '');
+  if (privilege === undefined || /[\s(,…]/.test(nodePath) || nodePath.split('.').length > 3) return null;
+  return { privilege, node: nodeAt(nodePath.split('.')) };
 }
 
-/** *61 people lose SELECT on finance.public; 2 people gain INSERT on sales and 3 more things, 4 people in all*. */
-export function changeText({ lost, gained, ...counts }: Access): string {
-  const parts = [
-    sideText('lose', lost, counts.people_losing ?? 0, counts.lost_in_all),
-    sideText('gain', gained, counts.people_gaining ?? 0, counts.gained_in_all),
+/** A change of access in one line: *61 people lose SELECT on finance.public; 2 people gain INSERT on sales and 3 more things, 4 people in all*. */
+export function changeText({ lost, gained, ...counts }: AccessChange): string {
+  const texts = [
+    changesText('lose', lost, counts.people_losing ?? 0, counts.lost_in_all),
+    changesText('gain', gained, counts.people_gaining ?? 0, counts.gained_in_all),
   ];
-  return parts.filter(Boolean).join('; ') || 'Nobody gains or loses anything';
+  return texts.filter(Boolean).join('; ') || 'Nobody gains or loses anything';
 }
 
-const peopleOf = ({ people, others }: Changed): number => people.length + others;
+const peopleCountOf = ({ people, others }: ChangedAccess): number => people.length + others;
 
-/** The privilege on data that most people lose or gain, the number of further changes, and the number of people in all. */
-function sideText(verb: string, changes: readonly Changed[], people: number, inAll: number): string {
-  const onData = changes.filter(({ what }) => permissionOf(what) !== null);
-  const [most] = [...(onData.length > 0 ? onData : changes)].sort((a, b) => peopleOf(b) - peopleOf(a));
-  if (most === undefined || people === 0) return '';
-  const more = inAll > 1 ? ` and ${countText(inAll - 1, 'more thing')}` : '';
-  const others = people > peopleOf(most) ? `, ${peopleText(people)} in all` : '';
-  return `${whoText(verb, peopleOf(most), most.what)}${more}${others}`;
+/** The gains, or the losses, in words: the change that affects most people, the number of further changes, and the number of people in all. */
+function changesText(verb: string, changes: readonly ChangedAccess[], peopleCount: number, itemCount: number): string {
+  const dataChanges = changes.filter(({ what }) => permissionOf(what) !== null);
+  const comparedChanges = dataChanges.length > 0 ? dataChanges : changes;
+  const [largestChange] = [...comparedChanges].sort((a, b) => peopleCountOf(b) - peopleCountOf(a));
+  if (largestChange === undefined || peopleCount === 0) return '';
+  const moreChangesText = itemCount > 1 ? ` and ${countText(itemCount - 1, 'more thing')}` : '';
+  const totalText = peopleCount > peopleCountOf(largestChange) ? `, ${peopleText(peopleCount)} in all` : '';
+  return `${peopleChangeText(verb, peopleCountOf(largestChange), largestChange.what)}${moreChangesText}${totalText}`;
 }
 
-function whoText(verb: string, people: number, what: string): string {
-  const permission = permissionOf(what);
-  if (permission !== null) return `${peopleWho(people, verb)} ${permission.privilege} on ${pathText(permission.node)}`;
-  const { may, text } = mayOf(what, verb === 'lose');
-  return may.startsWith('may') ? `${peopleText(people)} ${may} ${text}` : `for ${peopleText(people)}, ${may}: ${text}`;
+function peopleChangeText(verb: string, count: number, accessText: string): string {
+  const permission = permissionOf(accessText);
+  if (permission !== null)
+    return `${peopleVerbText(count, verb)} ${permission.privilege} on ${pathText(permission.node)}`;
+  const { verb: verbPhrase, object } = phraseOf(accessText, verb === 'lose');
+  return verbPhrase.startsWith('may')
+    ? `${peopleText(count)} ${verbPhrase} ${object}`
+    : `for ${peopleText(count)}, ${verbPhrase}: ${object}`;
 }
 
-/** *may now* and *execute queries*; of a restriction, *no longer* and *may not SELECT the column card of sales.eu.orders*. */
-export function mayOf(what: string, isLoss: boolean): { may: string; text: string } {
-  const restriction = /^not: (.*)$/s.exec(what)?.[1];
-  if (restriction !== undefined) return { may: isLoss ? 'now' : 'no longer', text: restriction };
-  return { may: isLoss ? 'may no longer' : 'may now', text: what };
+/** Splits a changed access into verb and object: *may now* + *execute queries*. A restriction: *no longer* + *may not SELECT the column card of sales.eu.orders*. */
+export function phraseOf(accessText: string, isLoss: boolean): { verb: string; object: string } {
+  const restriction = /^not: (.*)$/s.exec(accessText)?.[1];
+  if (restriction !== undefined) return { verb: isLoss ? 'now' : 'no longer', object: restriction };
+  return { verb: isLoss ? 'may no longer' : 'may now', object: accessText };
 }

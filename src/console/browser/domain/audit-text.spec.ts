@@ -1,8 +1,8 @@
-import { changesAccess, detailsText, type Event, sentenceOf, subjectAddress } from './audit-text.js';
+import { isAccessChange, detailsText, type AuditEvent, eventSentence, subjectAddress } from './audit-text.js';
 
 const subject = (type: 'user' | 'grant' | 'policy' | 'session') => ({ type, id: '7', name: null });
 
-const eventOf = (part: Partial<Event>): Event => ({
+const eventOf = (part: Partial<AuditEvent>): AuditEvent => ({
   ...{ id: 1, at: '2026-11-24T09:00:12Z', event: 'grant_created', actor: null, subject: null },
   ...{ address: null, request_id: null, details: {} },
   ...part,
@@ -35,7 +35,7 @@ describe('an event of the audit trail', () => {
 
   const group = { type: 'group', id: '3', name: 'eu-analysts' } as const;
   const ruth = { id: 7, name: 'ruth', token: null };
-  it.each<[Partial<Event>, ReturnType<typeof sentenceOf>]>([
+  it.each<[Partial<AuditEvent>, ReturnType<typeof eventSentence>]>([
     [
       {
         subject: subject('grant'),
@@ -47,7 +47,7 @@ describe('an event of the audit trail', () => {
       },
       [
         ...[{ text: 'grant 7', href: '/grants?state=all&grant=7' }, ': SELECT on ', { node: { catalog: 'sales' } }],
-        ...[' to ', { principal: { type: 'user', id: 12 } }, ', until ', { at: '2026-11-30T00:00:00Z' }],
+        ...[' to ', { principal: { type: 'user', id: 12 } }, ', until ', { time: '2026-11-30T00:00:00Z' }],
         ', by token ci, from 10.4.20.15',
       ],
     ],
@@ -78,10 +78,36 @@ describe('an event of the audit trail', () => {
         ...[{ node: { queries: { type: 'group', id: 3 } } }, ' from ', { principal: { type: 'everyone' } }, ''],
       ],
     ],
-  ])('is a sentence: %j', (part, sentence) => expect(sentenceOf(eventOf(part))).toEqual(sentence));
+    [
+      {
+        event: 'guarantee_changed',
+        subject: { type: 'guarantee', id: '2', name: 'no ledger' },
+        details: {
+          before: { kind: 'only' },
+          after: {
+            ...{ kind: 'never', mode: 'enforced', name: 'no ledger', principal: { type: 'group', id: 3 } },
+            ...{ resource: { catalog: 'finance' }, privileges: ['INSERT'], description: null },
+          },
+        },
+      },
+      [
+        ...[{ text: 'guarantee no ledger', href: '/guarantees/2' }, ': ', 'Nobody', ' of '],
+        ...[{ principal: { type: 'group', id: 3 } }, ' may ', '', 'INSERT', ' into '],
+        ...[{ node: { catalog: 'finance' } }, ''],
+      ],
+    ],
+    [
+      {
+        event: 'guarantee_broken',
+        subject: { type: 'guarantee', id: '2', name: 'no ledger' },
+        details: { message: 'the guarantee "no ledger" is broken: …', broken_by: 1 },
+      },
+      [{ text: 'guarantee no ledger', href: '/guarantees/2' }, ': 1 breach', ''],
+    ],
+  ])('is a sentence: %j', (part, sentence) => expect(eventSentence(eventOf(part))).toEqual(sentence));
 
   it('changes access or not', () => {
     const names = ['grant_created', 'login_succeeded', 'member_added', 'publication_applied'] as const;
-    expect(names.filter((event) => changesAccess(eventOf({ event })))).toEqual(['grant_created', 'member_added']);
+    expect(names.filter((event) => isAccessChange(eventOf({ event })))).toEqual(['grant_created', 'member_added']);
   });
 });

@@ -1,21 +1,22 @@
 import type { Schemas } from '../api/client.js';
-import { peopleWho } from './count-text.js';
+import { breachesText, peopleVerbText } from './count-text.js';
 import { grantAddress } from './grant-form.js';
+import { formOfGuarantee, type Guarantee, guaranteeSentence as partsOf } from './guarantee-form.js';
 import { pathText } from './node-path.js';
-import { KIND_NAMES } from './policy-form.js';
-import { type Named, parsePrincipal } from './principal.js';
+import { POLICY_KIND_NAMES } from './policy-form.js';
+import { parsePrincipal, type TextPart } from './principal.js';
 
-export type Event = Schemas['AuditEventResponse'];
+export type AuditEvent = Schemas['AuditEventResponse'];
 type Details = Readonly<Record<string, unknown>>;
 
-/** *grant created*. */
+/** The name of an event in words: *grant created*. */
 export function eventText(event: string): string {
   return event.replaceAll('_', ' ');
 }
 
-type Subject = NonNullable<Event['subject']>;
+type Subject = NonNullable<AuditEvent['subject']>;
 
-const FOLDERS: Partial<Record<Subject['type'], string>> = {
+const PAGE_FOLDERS: Partial<Record<Subject['type'], string>> = {
   user: 'people',
   group: 'groups',
   guarantee: 'guarantees',
@@ -23,28 +24,26 @@ const FOLDERS: Partial<Record<Subject['type'], string>> = {
   publication: 'publications',
 };
 
-/** The page about the subject of an event; null: there is none. */
+/** The address of the page about the subject of an event; null: the subject has no page. */
 export function subjectAddress(subject: Subject | null): string | null {
   if (subject === null) return null;
   if (subject.type === 'grant') return grantAddress(subject.id);
-  const folder = FOLDERS[subject.type];
+  const folder = PAGE_FOLDERS[subject.type];
   return folder === undefined ? null : `/${folder}/${subject.id}`;
 }
 
-/** A part of a sentence: text, a link, a principal whose name may still have to be read, a node, or a moment. */
-export type Part = string | { text: string; href: string } | { principal: Named } | { node: object } | { at: string };
-
-/** An event as a sentence, after its badge: *grant 52: SELECT on sales.eu.orders to ahmed.haddad, until 30 Nov*. */
-export function sentenceOf(event: Event): Part[] {
+/** An event as a sentence, which is shown after the badge with the event's name: *grant 52: SELECT on sales.eu.orders to ahmed.haddad, until 30 Nov*. */
+export function eventSentence(event: AuditEvent): TextPart[] {
   const { subject, actor, address } = event;
-  const isOwn = subject?.type === 'user' && subject.id === String(actor?.id);
-  const sentence = (PREDICATES[event.event] ?? otherwise)(event.details, isOwn ? [] : subjectOf(subject));
-  const token = actor?.token ? `by token ${actor.token.name}` : '';
-  const aside = [token, address === null ? '' : `from ${address}`].filter(Boolean).join(', ');
-  return [...sentence, aside === '' ? '' : sentence.length > 0 ? `, ${aside}` : aside];
+  const isAboutActor = subject?.type === 'user' && subject.id === String(actor?.id);
+  const makeSentence = SENTENCE_MAKERS[event.event] ?? defaultSentence;
+  const sentence = makeSentence(event.details, isAboutActor ? [] : subjectParts(subject));
+  const tokenText = actor?.token ? `by token ${actor.token.name}` : '';
+  const originText = [tokenText, address === null ? '' : `from ${address}`].filter(Boolean).join(', ');
+  return [...sentence, originText === '' ? '' : sentence.length > 0 ? `, ${originText}` : originText];
 }
 
-function subjectOf(subject: Subject | null): Part[] {
+function subjectParts(subject: Subject | null): TextPart[] {
   if (subject === null) return [];
   const { type, id, name } = subject;
   const kind = type === 'publication' ? 'version' : type;
@@ -53,87 +52,96 @@ function subjectOf(subject: Subject | null): Part[] {
   return [href === null ? text : { text, href }];
 }
 
-type Predicate = (details: Details, about: Part[]) => Part[];
+type SentenceMaker = (details: Details, subject: TextPart[]) => TextPart[];
 
-const ofGrant =
-  (to: string): Predicate =>
-  (details, about) => {
-    const { privileges, expires_at: end } = details;
-    const until: Part[] = typeof end === 'string' ? [', until ', { at: end }] : [];
-    return [...about, `: ${(privileges as string[]).join(', ')} on `, nodeOf(details), to, holderOf(details), ...until];
+const grantSentence =
+  (preposition: string): SentenceMaker =>
+  (details, subject) => {
+    const { privileges, expires_at: expiresAt } = details;
+    const expiryParts: TextPart[] = typeof expiresAt === 'string' ? [', until ', { time: expiresAt }] : [];
+    const privilegesText = `: ${(privileges as string[]).join(', ')} on `;
+    return [...subject, privilegesText, nodePart(details), preposition, holderPart(details), ...expiryParts];
   };
 
-const ofPolicy: Predicate = (details, about) => {
-  const kind = KIND_NAMES[details['kind'] as keyof typeof KIND_NAMES].toLowerCase();
-  const except = (details['except'] as unknown[]).length;
-  return [...about, `: ${kind} on `, nodeOf(details), ' for ', holderOf(details), except > 0 ? ` but ${except}` : ''];
+const policySentence: SentenceMaker = (details, subject) => {
+  const kind = POLICY_KIND_NAMES[details['kind'] as keyof typeof POLICY_KIND_NAMES].toLowerCase();
+  const exceptionCount = (details['except'] as unknown[]).length;
+  const exceptText = exceptionCount > 0 ? ` but ${exceptionCount}` : '';
+  return [...subject, `: ${kind} on `, nodePart(details), ' for ', holderPart(details), exceptText];
 };
 
-const ofMember =
-  (to: string): Predicate =>
-  ({ user_id: id, engine }, about) => {
+const memberSentence =
+  (preposition: string): SentenceMaker =>
+  ({ user_id: id, engine }, subject) => {
     const principal = typeof id === 'number' ? { type: 'user', id } : { type: 'engine', name: String(engine) };
-    return [{ principal }, to, ...about];
+    return [{ principal }, preposition, ...subject];
   };
 
-/** Sentences of events for which the subject and the details are not enough. */
-const PREDICATES: Partial<Record<Event['event'], Predicate>> = {
-  grant_created: ofGrant(' to '),
-  grant_revoked: ofGrant(' from '),
-  policy_created: ofPolicy,
-  policy_changed: ofPolicy,
-  policy_deleted: ofPolicy,
-  member_added: ofMember(' to '),
-  member_removed: ofMember(' from '),
-  role_changed: ({ from, to }, about) => [...about, `: ${roleText(from)} to ${roleText(to)}`],
-  publication_applied: ({ access }, about) => [...about, changedText(access as Changes)],
+const guaranteeChangeSentence: SentenceMaker = ({ before, after }, subject) =>
+  [...subject, ': ', partsOf(formOfGuarantee((after ?? before) as Guarantee))].flat();
+
+/** Functions that make sentences for events whose plain details are hard to read. */
+const SENTENCE_MAKERS: Partial<Record<AuditEvent['event'], SentenceMaker>> = {
+  grant_created: grantSentence(' to '),
+  grant_revoked: grantSentence(' from '),
+  policy_created: policySentence,
+  policy_changed: policySentence,
+  policy_deleted: policySentence,
+  guarantee_created: guaranteeChangeSentence,
+  guarantee_changed: guaranteeChangeSentence,
+  guarantee_deleted: guaranteeChangeSentence,
+  guarantee_broken: ({ broken_by: count }, subject) => [...subject, `: ${breachesText(Number(count))}`],
+  member_added: memberSentence(' to '),
+  member_removed: memberSentence(' from '),
+  role_changed: ({ from, to }, subject) => [...subject, `: ${roleText(from)} to ${roleText(to)}`],
+  publication_applied: ({ access }, subject) => [...subject, peopleChangesText(access as PeopleChanges)],
   publication_refused: ({ awaits, reasons }) => [
     typeof awaits === 'string' ? `text ${awaits.slice(0, 8)}: ` : '',
     valueText((reasons as unknown[])[0]),
   ],
 };
 
-const otherwise: Predicate = (details, about) => {
+const defaultSentence: SentenceMaker = (details, subject) => {
   const text = detailsText(details);
-  return text === '' ? about : [...about, about.length > 0 ? `: ${text}` : text];
+  return text === '' ? subject : [...subject, subject.length > 0 ? `: ${text}` : text];
 };
 
-/** Events that change access. */
-const CHANGES =
+const ACCESS_EVENT_PATTERN =
   /^(account_(activated|deactivated|renamed)|grant|group_deleted|member|policy|publication_re|restore|snapshot|users_imported)/;
 
-export function changesAccess({ event }: Event): boolean {
-  return CHANGES.test(event);
+export function isAccessChange({ event }: AuditEvent): boolean {
+  return ACCESS_EVENT_PATTERN.test(event);
 }
 
-function nodeOf({ resource }: Details): Part {
+function nodePart({ resource }: Details): TextPart {
   const node = resource as Record<string, unknown>;
-  const named = (field: 'as' | 'queries') =>
+  const fieldWithPrincipal = (field: 'as' | 'queries') =>
     typeof node[field] === 'string' && { [field]: parsePrincipal(node[field]) ?? { type: 'everyone' } };
-  return { node: { ...node, ...named('as'), ...named('queries') } };
+  return { node: { ...node, ...fieldWithPrincipal('as'), ...fieldWithPrincipal('queries') } };
 }
 
-function holderOf({ principal }: Details): Part {
-  const named = parsePrincipal(String(principal));
-  return named === null ? String(principal) : { principal: named };
+function holderPart({ principal }: Details): TextPart {
+  const parsedPrincipal = parsePrincipal(String(principal));
+  return parsedPrincipal === null ? String(principal) : { principal: parsedPrincipal };
 }
 
 const roleText = (role: unknown): string => (role === 'admin' ? 'administrator' : String(role));
 
-type Changes = Pick<Schemas['AccessChangeResponse'], 'people_gaining' | 'people_losing'> | null;
+type PeopleChanges = Pick<Schemas['AccessChangeResponse'], 'people_gaining' | 'people_losing'> | null;
 
-function changedText(changes: Changes): string {
-  const { people_gaining: gaining, people_losing: losing } = changes ?? {};
-  return (gaining ? `, ${peopleWho(gaining, 'gain')}` : '') + (losing ? `, ${peopleWho(losing, 'lose')}` : '');
+function peopleChangesText(changes: PeopleChanges): string {
+  const { people_gaining: gainCount, people_losing: lossCount } = changes ?? {};
+  const gainText = gainCount ? `, ${peopleVerbText(gainCount, 'gain')}` : '';
+  return gainText + (lossCount ? `, ${peopleVerbText(lossCount, 'lose')}` : '');
 }
 
-/** Matches the hash of a text of rules, which is shown by its first digits. */
-const DIGEST = /^[0-9a-f]{64}$/;
+/** Matches the hash of a rules text. Only the first digits of such a hash are shown. */
+const RULES_HASH_PATTERN = /^[0-9a-f]{64}$/;
 
-/** Most characters of a detail that are shown. */
-const LONGEST = 120;
+/** The most characters of a detail. Longer details are cut. */
+const MAX_DETAIL_LENGTH = 120;
 
-/** Further facts of an event, in one line: *SELECT on sales.eu.orders, expires at 2027-01-15*. */
+/** The details of an event in one line: *privileges SELECT, expires at 2027-01-15*. */
 export function detailsText(details: Details): string {
   const texts = Object.entries(details).map(([name, value]) => ({ name: eventText(name), text: valueText(value) }));
   return texts.flatMap(({ name, text }) => (text === '' ? [] : [`${name} ${text}`])).join(', ');
@@ -143,13 +151,13 @@ function valueText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(valueText).join(' ');
   if (typeof value === 'object') {
-    if ('message' in value && typeof value.message === 'string') return shortened(value.message);
-    return shortened('catalog' in value ? pathText(value) : JSON.stringify(value));
+    if ('message' in value && typeof value.message === 'string') return shortenText(value.message);
+    return shortenText('catalog' in value ? pathText(value) : JSON.stringify(value));
   }
   if (typeof value !== 'string') return JSON.stringify(value);
-  return DIGEST.test(value) ? value.slice(0, 8) : shortened(value);
+  return RULES_HASH_PATTERN.test(value) ? value.slice(0, 8) : shortenText(value);
 }
 
-function shortened(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+function shortenText(text: string): string {
+  return text.length > MAX_DETAIL_LENGTH ? `${text.slice(0, MAX_DETAIL_LENGTH - 1)}…` : text;
 }

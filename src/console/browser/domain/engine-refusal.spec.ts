@@ -1,4 +1,4 @@
-import { readRefusal } from './engine-refusal.js';
+import { parseRefusal } from './engine-refusal.js';
 
 const invoices = { catalog: 'finance', schema: 'ledger', table: 'invoices' };
 
@@ -13,11 +13,11 @@ describe('a refusal of the engine', () => {
     ['Cannot drop table finance.ledger.invoices', 'OWNERSHIP'],
     ['Cannot create view finance.ledger.invoices: it exists', 'OWNERSHIP'],
   ])('%s', (text, privilege) => {
-    expect(readRefusal(`Access Denied: ${text}`)).toEqual({ node: invoices, privilege });
+    expect(parseRefusal(`Access Denied: ${text}`)).toEqual({ node: invoices, privilege });
   });
 
   it.each(['Access Denied: Cannot access catalog finance', "line 1:1: mismatched input 'SELEKT'"])(
     'not of a table: %s',
-    (text) => expect(readRefusal(text)).toBeNull(),
+    (text) => expect(parseRefusal(text)).toBeNull(),
   );
 });

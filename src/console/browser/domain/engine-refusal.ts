@@ -1,26 +1,13 @@
-/** The access that the engine refused, as far as its message shows it. */
-interface RefusedAccess {
-  privilege: string;
-  node: { catalog: string; schema: string; table: string };
-}
-
-const BY_VERB: Readonly<Record<string, string>> = {
-  select: 'SELECT',
-  insert: 'INSERT',
-  delete: 'DELETE',
-  truncate: 'DELETE',
-  update: 'UPDATE',
-};
-
 /**
- * Reads the text of PERMISSION_DENIED about a table (io.trino.spi.security.AccessDeniedException of Trino 483), such as
- * `Access Denied: Cannot select from columns [a, b] in table or view c.s.t`. Null: it is about something else.
+ * Parses the message of PERMISSION_DENIED about a table (io.trino.spi.security.AccessDeniedException of Trino 483), such as
+ * `Access Denied: Cannot select from columns [a, b] in table or view c.s.t`. Null: the message is not about a table.
  */
-export function readRefusal(message: string): RefusedAccess | null {
-  const found = /Access Denied: Cannot (\w+) .*?(?:table or view|table|view) ([^\s.]+)\.([^\s.]+)\.([^\s.:]+)/.exec(
+export function parseRefusal(message: string) {
+  const match = /Access Denied: Cannot (\w+) .*?(?:table or view|table|view) ([^\s.]+)\.([^\s.]+)\.([^\s.:]+)/.exec(
     message,
   );
-  if (found === null) return null;
-  const [, verb = '', catalog = '', schema = '', table = ''] = found;
-  return { privilege: BY_VERB[verb] ?? 'OWNERSHIP', node: { catalog, schema, table } };
+  if (match === null) return null;
+  const [, verb = '', catalog = '', schema = '', table = ''] = match;
+  const tableVerb = /^(select|insert|delete|update)$/.test(verb) ? verb.toUpperCase() : 'OWNERSHIP';
+  return { privilege: verb === 'truncate' ? 'DELETE' : tableVerb, node: { catalog, schema, table } };
 }

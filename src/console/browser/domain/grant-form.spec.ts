@@ -1,16 +1,16 @@
 import {
-  addressOfForm,
-  addressOfGrant,
-  formOfAddress,
+  addressOfGrantForm,
+  newGrantAddress,
+  grantFormFromAddress,
   type GrantForm,
   grantOfForm,
-  NO_PLACE,
+  EMPTY_NODE_FORM,
   nodeOfForm,
   offeredNode,
-  placeOfNode,
+  nodeFormOf,
 } from './grant-form.js';
 
-const form = (address: string): GrantForm => formOfAddress(new URLSearchParams(address));
+const form = (address: string): GrantForm => grantFormFromAddress(new URLSearchParams(address));
 const EVERY_FIELD =
   'principal=user:4&catalog=sales&schema=eu&table=orders&expires=2027-01-31&description=for+the+audit&privilege=SELECT&privilege=INSERT&revoke=12&revoke=13';
 
@@ -19,8 +19,8 @@ describe('the form of a grant', () => {
     'comes back from the address that it makes: %s',
     (address) => {
       const first = form(address);
-      expect(formOfAddress(addressOfForm(first))).toEqual(first);
-      expect(addressOfForm(first).size).toBe(new URLSearchParams(address).size);
+      expect(grantFormFromAddress(addressOfGrantForm(first))).toEqual(first);
+      expect(addressOfGrantForm(first).size).toBe(new URLSearchParams(address).size);
     },
   );
 
@@ -32,8 +32,8 @@ describe('the form of a grant', () => {
     ['acting', 'on=acting&as=group%3A3'],
   ] as const)('keeps the kind of node %s, whatever was typed for the others', (place, address) => {
     const typed = form('catalog=sales&schema=eu&table=orders&routine=total&as=group:3&queries=user:7');
-    expect(addressOfForm({ ...typed, place }).toString()).toBe(address);
-    expect(form(address).place).toBe(place);
+    expect(addressOfGrantForm({ ...typed, nodeKind: place }).toString()).toBe(address);
+    expect(form(address).nodeKind).toBe(place);
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe('the form of a grant', () => {
     [{ catalog: 'sales' }, ['SELECT']],
   ] as const)('begins with a grant on %j', (resource, privileges) => {
     const principal = { type: 'engine', name: 'airflow' };
-    const begun = form(addressOfGrant(principal, privileges, resource).split('?')[1] ?? '');
+    const begun = form(newGrantAddress(principal, privileges, resource).split('?')[1] ?? '');
     expect(grantOfForm(begun, null)).toEqual({ principal, resource, privileges });
   });
 
@@ -79,20 +79,22 @@ describe('the fields of a node', () => {
     { engine: true as const },
     { as: { type: 'group' as const, id: 3 } },
   ])('hold %j', (node) => {
-    expect(nodeOfForm(placeOfNode(node))).toEqual(node);
+    expect(nodeOfForm(nodeFormOf(node))).toEqual(node);
   });
 
   it('name nothing below what is empty', () => {
-    expect(nodeOfForm({ ...NO_PLACE, schema: 'eu', table: 'orders' })).toEqual({});
-    expect(nodeOfForm({ ...NO_PLACE, place: 'routine', catalog: 'sales', schema: 'eu', table: 'orders' })).toEqual({
+    expect(nodeOfForm({ ...EMPTY_NODE_FORM, schema: 'eu', table: 'orders' })).toEqual({});
+    expect(
+      nodeOfForm({ ...EMPTY_NODE_FORM, nodeKind: 'routine', catalog: 'sales', schema: 'eu', table: 'orders' }),
+    ).toEqual({
       catalog: 'sales',
       schema: 'eu',
     });
   });
 
   it('offer what a whole node has, before it is whole', () => {
-    expect(nodeOfForm({ ...NO_PLACE, place: 'acting' })).toBeNull();
-    expect(offeredNode({ ...NO_PLACE, place: 'acting' })).toEqual({ as: { type: 'everyone' } });
-    expect(offeredNode({ ...NO_PLACE, place: 'routine' })).toHaveProperty('routine');
+    expect(nodeOfForm({ ...EMPTY_NODE_FORM, nodeKind: 'acting' })).toBeNull();
+    expect(offeredNode({ ...EMPTY_NODE_FORM, nodeKind: 'acting' })).toEqual({ as: { type: 'everyone' } });
+    expect(offeredNode({ ...EMPTY_NODE_FORM, nodeKind: 'routine' })).toHaveProperty('routine');
   });
 });

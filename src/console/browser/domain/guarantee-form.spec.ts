@@ -2,12 +2,12 @@ import {
   addressOfGuarantee,
   formOfGuarantee,
   type Guarantee,
-  guaranteeOfAddress,
+  guaranteeFromAddress,
   guaranteeOfForm,
-  missingIn,
+  missingFieldTexts,
   NEW_GUARANTEE,
-  sentenceOf,
-  textOf,
+  guaranteeSentence,
+  sentenceText,
 } from './guarantee-form.js';
 
 const analysts = { type: 'group', id: 3, name: 'analysts' };
@@ -69,7 +69,7 @@ const CASES: [string, object, string?][] = [
 
 describe('the form of a guarantee', () => {
   it.each(CASES)('says: %s', (sentence, part) => {
-    expect(textOf(sentenceOf(formOfGuarantee(guarantee(part))))).toBe(sentence);
+    expect(sentenceText(guaranteeSentence(formOfGuarantee(guarantee(part))))).toBe(sentence);
   });
 
   it.each(CASES)('gives the guarantee back by ids alone, also by way of its address: %s', (_, part, left = '') => {
@@ -77,13 +77,13 @@ describe('the form of a guarantee', () => {
     const form = formOfGuarantee(asked);
     const body = guaranteeOfForm(form);
     expect(body).toMatchObject(withoutNames(asked, left));
-    expect(guaranteeOfForm(guaranteeOfAddress(addressOfGuarantee(form)))).toEqual(body);
+    expect(guaranteeOfForm(guaranteeFromAddress(addressOfGuarantee(form)))).toEqual(body);
   });
 
   it('keeps the kinds of its nodes in the address, whatever was typed for other kinds', () => {
     const typed = { ...NEW_GUARANTEE.first, catalog: 'hr', as: ana };
     const form = { ...NEW_GUARANTEE, kind: 'apart', first: typed, second: typed } as const;
-    expect(textOf(sentenceOf(guaranteeOfAddress(addressOfGuarantee(form))))).toBe(
+    expect(sentenceText(guaranteeSentence(guaranteeFromAddress(addressOfGuarantee(form))))).toBe(
       'Nobody may both do anything on hr and do anything on hr',
     );
   });
@@ -92,10 +92,10 @@ describe('the form of a guarantee', () => {
     [{}, ['name', 'principal']],
     [{ name: 'x', kind: 'only' }, ['principals']],
     [{ name: 'x', kind: 'at_most', count: '0' }, ['count']],
-    [{ name: 'x', kind: 'apart', second: { ...NEW_GUARANTEE.second, place: 'acting' } }, ['second']],
+    [{ name: 'x', kind: 'apart', second: { ...NEW_GUARANTEE.second, nodeKind: 'acting' } }, ['second']],
   ] as const)('lacks fields: %j', (part, fields) => {
     const form = { ...NEW_GUARANTEE, ...part };
-    expect(Object.keys(missingIn(form))).toEqual(fields);
+    expect(Object.keys(missingFieldTexts(form))).toEqual(fields);
     expect(guaranteeOfForm(form)).toBeNull();
   });
 
@@ -103,21 +103,21 @@ describe('the form of a guarantee', () => {
     [{ catalog: 'hr' }, ofRoutines],
     [{ catalog: 'system', schema: 'runtime', routine: 'kill_query' }, ['CALL_PROCEDURE']],
   ])('is about the privileges on routines alone where none is chosen: %j', (names, privileges) => {
-    const first = { ...NEW_GUARANTEE.first, ...names, place: 'routine' } as const;
+    const first = { ...NEW_GUARANTEE.first, ...names, nodeKind: 'routine' } as const;
     const form = { ...NEW_GUARANTEE, kind: 'only' as const, except: [ana], first };
     expect(guaranteeOfForm(form)).toMatchObject({ resource: names, privileges });
-    expect(textOf(sentenceOf(form))).toMatch(/^Only ana may (EXECUTE_FUNCTION|CALL_PROCEDURE)/);
+    expect(sentenceText(guaranteeSentence(form))).toMatch(/^Only ana may (EXECUTE_FUNCTION|CALL_PROCEDURE)/);
   });
 
   it('says what is still missing', () => {
-    expect(textOf(sentenceOf({ ...NEW_GUARANTEE, kind: 'at_most', count: '' }))).toBe(
+    expect(sentenceText(guaranteeSentence({ ...NEW_GUARANTEE, kind: 'at_most', count: '' }))).toBe(
       'At most … people and engine principals may do anything on everything',
     );
   });
 
   it('is the saved one by an address without a draft', () => {
     const saved = formOfGuarantee(guarantee({ kind: 'only', principals: [ana] }));
-    expect(guaranteeOfAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);
+    expect(guaranteeFromAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);
     expect(addressOfGuarantee(saved, saved).size).toBe(0);
   });
 });

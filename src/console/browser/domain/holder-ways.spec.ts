@@ -1,4 +1,4 @@
-import { wayKey, waysThrough } from './holder-ways.js';
+import { wayKey, accessWaysOf } from './holder-ways.js';
 
 const group = { id: 3, name: 'analysts' };
 const via = (level: 'everything' | 'catalog' | 'schema' | 'table', part: object = {}) => ({
@@ -12,19 +12,24 @@ const via = (level: 'everything' | 'catalog' | 'schema' | 'table', part: object 
 
 describe('the ways of a holder', () => {
   it('say from which node above they come', () => {
-    const ways = waysThrough([via('everything'), via('catalog'), via('schema'), via('table')], {
+    const ways = accessWaysOf([via('everything'), via('catalog'), via('schema'), via('table')], {
       catalog: 'sales',
       schema: 'eu',
       table: 'orders',
     });
-    expect(ways.map(({ from }) => from)).toEqual([{}, { catalog: 'sales' }, { catalog: 'sales', schema: 'eu' }, null]);
+    expect(ways.map(({ inheritedFrom }) => inheritedFrom)).toEqual([
+      {},
+      { catalog: 'sales' },
+      { catalog: 'sales', schema: 'eu' },
+      null,
+    ]);
   });
 
   it('say through what', () => {
-    const ways = waysThrough([via('catalog', { group }), via('catalog', { is_for_everyone: true }), via('catalog')], {
+    const ways = accessWaysOf([via('catalog', { group }), via('catalog', { is_for_everyone: true }), via('catalog')], {
       catalog: 'sales',
     });
-    expect(ways.map(({ through, from }) => [through, from])).toEqual([
+    expect(ways.map(({ through, inheritedFrom }) => [through, inheritedFrom])).toEqual([
       [{ group }, null],
       ['everyone', null],
       ['directly', null],

@@ -1,28 +1,27 @@
 import type { Schemas } from '../api/client.js';
 import { namesOf, nodeAt } from './node-path.js';
 
-export type Way = Schemas['HolderWayResponse'];
-type Via = Schemas['ViaResponse'];
+export type HolderWay = Schemas['HolderWayResponse'];
+type ViaResponse = Schemas['ViaResponse'];
 
-/** The parameter of the address that asks for one way. */
-export const WAY = 'way';
+/** The address parameter that limits a list of principals to those with one way of access, such as through one group. */
+export const WAY_PARAMETER = 'way';
 
-/** The value of a way in the address. */
-export function wayKey({ group }: Pick<Way, 'group'>): string {
+export function wayKey({ group }: Pick<HolderWay, 'group'>): string {
   return group === null ? 'directly' : `group:${group.id}`;
 }
 
 const LEVELS: readonly string[] = ['everything', 'catalog', 'schema'];
 
-/** The ways of a holder of a node in words: through what, from which node above it, and until when. */
-export function waysThrough(via: readonly Via[], node: object) {
-  const names = namesOf(node);
-  return via.map(({ group, level, expires_at: until, is_for_everyone: isForEveryone }) => {
-    const depth = LEVELS.indexOf(level);
+/** The ways in which a holder has access to a node: through which group, from which node above, and until when. */
+export function accessWaysOf(via: readonly ViaResponse[], node: object) {
+  const nodePath = namesOf(node);
+  return via.map(({ group, level, expires_at: expiresAt, is_for_everyone: isForEveryone }) => {
+    const levelIndex = LEVELS.indexOf(level);
     return {
       through: group !== null ? { group } : isForEveryone ? ('everyone' as const) : ('directly' as const),
-      from: depth >= 0 && depth < names.length ? nodeAt(names.slice(0, depth)) : null,
-      until,
+      inheritedFrom: levelIndex >= 0 && levelIndex < nodePath.length ? nodeAt(nodePath.slice(0, levelIndex)) : null,
+      expiresAt,
     };
   });
 }

@@ -1,4 +1,4 @@
-import { draftOf, rowsOf, sameAs } from './member-rows.js';
+import { memberDraft, memberRows, isSameMember } from './member-rows.js';
 
 const at = '2026-01-01T00:00:00.000Z';
 const members = [
@@ -12,8 +12,8 @@ const airflow = { type: 'engine', name: 'airflow' };
 
 describe('a draft of members', () => {
   it('stands before those who stay', () => {
-    const rows = rowsOf(members, [cy], [bo]);
-    expect(rows.map(({ member, change, since }) => [member.name, change, since])).toEqual([
+    const rows = memberRows(members, [cy], [bo]);
+    expect(rows.map(({ member, change, memberSince }) => [member.name, change, memberSince])).toEqual([
       ['cy', 'joins', null],
       ['bo', 'leaves', at],
       ['ana', null, at],
@@ -22,14 +22,14 @@ describe('a draft of members', () => {
   });
 
   it('names people by ids, and engine principals by names', () => {
-    expect(draftOf(9, [cy], [airflow]).members).toEqual({
+    expect(memberDraft(9, [cy], [airflow]).members).toEqual({
       add: [{ group_id: 9, user_id: 3 }],
       remove: [{ group_id: 9, engine: 'airflow' }],
     });
   });
 
   it('does not take an engine principal for an account', () => {
-    expect(sameAs({ type: 'user', id: 1, name: 'x' })({ type: 'engine', name: '1' })).toBe(false);
-    expect(sameAs(bo)({ ...bo, name: 'renamed' })).toBe(true);
+    expect(isSameMember({ type: 'user', id: 1, name: 'x' })({ type: 'engine', name: '1' })).toBe(false);
+    expect(isSameMember(bo)({ ...bo, name: 'renamed' })).toBe(true);
   });
 });

@@ -1,41 +1,50 @@
 import type { Schemas } from '../api/client.js';
-import type { Named } from '../parts/display.js';
+import type { PrincipalRef } from '../parts/display.js';
 
 type Member = Schemas['MemberResponse'];
 
-/** A member, or somebody who joins or leaves once the draft is saved. */
+/** A member of a group, or a principal that the unsaved draft adds or removes. */
 export interface MemberRow {
-  member: Named;
-  since: string | null;
+  member: PrincipalRef;
+  memberSince: string | null;
   change: 'joins' | 'leaves' | null;
 }
 
-/** The member in addresses of the API. */
-export function keyOf({ type, id, name = '' }: Named): string {
+/** A member as the API's addresses write it: `12`, `engine:NAME`. */
+export function memberKey({ type, id, name = '' }: PrincipalRef): string {
   return type === 'user' ? String(id) : `engine:${name}`;
 }
 
-export const sameAs =
-  (member: Named) =>
-  (other: Named): boolean =>
-    keyOf(other) === keyOf(member);
+export const isSameMember =
+  (member: PrincipalRef) =>
+  (otherMember: PrincipalRef): boolean =>
+    memberKey(otherMember) === memberKey(member);
 
-/** Changes first. */
-export function rowsOf(members: readonly Member[], joins: readonly Named[], leaves: readonly Named[]): MemberRow[] {
-  const rows = members.map(({ type, id, name, added_at: since }): MemberRow => {
+/** The rows of the members. Members that the draft adds or removes come first. */
+export function memberRows(
+  members: readonly Member[],
+  addedMembers: readonly PrincipalRef[],
+  removedMembers: readonly PrincipalRef[],
+): MemberRow[] {
+  const rows = members.map(({ type, id, name, added_at: memberSince }): MemberRow => {
     const member = { type, name, ...(id !== undefined && { id }) };
-    return { member, since, change: leaves.some(sameAs(member)) ? 'leaves' : null };
+    return { member, memberSince, change: removedMembers.some(isSameMember(member)) ? 'leaves' : null };
   });
   return [
-    ...joins.map((member): MemberRow => ({ member, since: null, change: 'joins' })),
+    ...addedMembers.map((member): MemberRow => ({ member, memberSince: null, change: 'joins' })),
     ...rows.filter(({ change }) => change === 'leaves'),
     ...rows.filter(({ change }) => change === null),
   ];
 }
 
-/** The draft as the preview takes it. */
-export function draftOf(group: number, joins: readonly Named[], leaves: readonly Named[]): Schemas['DraftDto'] {
-  const membershipOf = ({ id, name = '' }: Named): Schemas['MembershipDto'] =>
-    id === undefined ? { group_id: group, engine: name } : { group_id: group, user_id: id };
-  return { grant: [], revoke: [], members: { add: joins.map(membershipOf), remove: leaves.map(membershipOf) } };
+/** The body of a preview request for the draft. */
+export function memberDraft(
+  groupId: number,
+  addedMembers: readonly PrincipalRef[],
+  removedMembers: readonly PrincipalRef[],
+): Schemas['DraftDto'] {
+  const membershipOf = ({ id, name = '' }: PrincipalRef): Schemas['MembershipDto'] =>
+    id === undefined ? { group_id: groupId, engine: name } : { group_id: groupId, user_id: id };
+  const members = { add: addedMembers.map(membershipOf), remove: removedMembers.map(membershipOf) };
+  return { grant: [], revoke: [], members };
 }

@@ -18,10 +18,10 @@ const NOW = new Date('2026-11-24T10:00:00.000Z');
 
 describe('when a grant ends', () => {
   it('is never, the end of a day, or a moment', () => {
-    expect(parseExpiry(' ', NOW)).toEqual({ at: null });
-    expect(parseExpiry(' 2027-03-31 ', NOW)).toEqual({ at: new Date('2027-03-31T23:59:59.999Z') });
-    expect(parseExpiry('2026-11-24', NOW)).toEqual({ at: new Date('2026-11-24T23:59:59.999Z') });
-    expect(parseExpiry('2026-11-24T10:01Z', NOW)).toEqual({ at: new Date('2026-11-24T10:01:00.000Z') });
+    expect(parseExpiry(' ', NOW)).toEqual({ expiresAt: null });
+    expect(parseExpiry(' 2027-03-31 ', NOW)).toEqual({ expiresAt: new Date('2027-03-31T23:59:59.999Z') });
+    expect(parseExpiry('2026-11-24', NOW)).toEqual({ expiresAt: new Date('2026-11-24T23:59:59.999Z') });
+    expect(parseExpiry('2026-11-24T10:01Z', NOW)).toEqual({ expiresAt: new Date('2026-11-24T10:01:00.000Z') });
     expect(daysUntil(new Date('2027-03-31T23:59:59.999Z'), NOW)).toBe(127);
   });
 

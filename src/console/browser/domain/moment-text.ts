@@ -1,63 +1,63 @@
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const CLOCK_SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-export const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const DAY_AND_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const CLOCK_FORMAT = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const CLOCK_WITH_SECONDS_FORMAT = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+export const WEEKDAY_FORMAT = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
+const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const DAY_WITH_YEAR_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+export const DAY_MS = 86_400_000;
 
-export function clockTime(at: Date): string {
-  return CLOCK.format(at);
+export function clockTime(moment: Date): string {
+  return CLOCK_FORMAT.format(moment);
 }
 
-/** *today 08:52*, *tomorrow 00:05*, *Mon 19:20* of the last days, *3 Sep*, *3 Sep 2025*, in the time zone of the browser. */
-export function momentText(at: Date, today: Date): string {
-  if (at.toDateString() === today.toDateString()) return `today ${CLOCK.format(at)}`;
-  const tomorrow = new Date(today.getFullYear(), today.getMonth(), today.getDate() + 1);
-  if (at.toDateString() === tomorrow.toDateString()) return `tomorrow ${CLOCK.format(at)}`;
-  const days = daysUntil(today, at);
-  if (days >= 0 && days < 6) return `${WEEKDAY.format(at)} ${CLOCK.format(at)}`;
-  return at.getFullYear() === today.getFullYear() ? DAY.format(at) : DAY_AND_YEAR.format(at);
+/** A moment in short form, in the browser's time zone: *today 08:52*, *tomorrow 00:05*, *Mon 19:20* in the last days, *3 Sep*, *3 Sep 2025*. */
+export function momentText(moment: Date, now: Date): string {
+  if (moment.toDateString() === now.toDateString()) return `today ${CLOCK_FORMAT.format(moment)}`;
+  const tomorrow = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
+  if (moment.toDateString() === tomorrow.toDateString()) return `tomorrow ${CLOCK_FORMAT.format(moment)}`;
+  const days = daysUntil(now, moment);
+  if (days >= 0 && days < 6) return `${WEEKDAY_FORMAT.format(moment)} ${CLOCK_FORMAT.format(moment)}`;
+  return moment.getFullYear() === now.getFullYear() ? DAY_FORMAT.format(moment) : DAY_WITH_YEAR_FORMAT.format(moment);
 }
 
-/** A moment to the second, with the time on every day: *today 08:52:07*, *3 Sep 19:20:41*. */
-export function secondText(at: Date, today: Date): string {
-  const short = momentText(at, today);
-  return `${short.replace(/ \d\d:\d\d$/, '')} ${CLOCK_SECONDS.format(at)}`;
+/** A moment to the second: *today 08:52:07*, *3 Sep 19:20:41*. */
+export function secondText(moment: Date, now: Date): string {
+  return `${momentText(moment, now).replace(/ \d\d:\d\d$/, '')} ${CLOCK_WITH_SECONDS_FORMAT.format(moment)}`;
 }
 
-/** Whole days from one moment to a later one. */
-export function daysUntil(at: Date, from: Date): number {
-  return Math.floor((at.getTime() - from.getTime()) / 86_400_000);
+/** Whole days between two moments. */
+export function daysUntil(laterMoment: Date, earlierMoment: Date): number {
+  return Math.floor((laterMoment.getTime() - earlierMoment.getTime()) / DAY_MS);
 }
 
-/** *2026-11-24*, in the time zone of the browser. */
-export function dayText(at: Date): string {
-  return at.toLocaleDateString('sv');
+/** The day of a moment in the browser's time zone: *2026-11-24*. */
+export function dayText(moment: Date): string {
+  return moment.toLocaleDateString('sv');
 }
 
-/** The beginning of a day, or a moment, as it is typed, in the time zone of the browser; null: it is neither. */
+/** Parses a typed moment or day, in the browser's time zone. A day means its first moment. Null: the text is neither. */
 export function parseMoment(text: string): Date | null {
-  const [, day = '', clock = ''] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?))?$/.exec(text) ?? [];
-  const at = new Date(`${day}T${clock || '00:00'}`);
-  return isRealDay(day) && !Number.isNaN(at.getTime()) ? at : null;
+  const [, day = '', clockText = ''] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?))?$/.exec(text) ?? [];
+  const moment = new Date(`${day}T${clockText || '00:00'}`);
+  return isRealDay(day) && !Number.isNaN(moment.getTime()) ? moment : null;
 }
 
-/** `Date` reads 2027-02-30 as a day of March. */
+/** Whether a day exists. 2027-02-30 does not, but `Date` would read it as a day of March. */
 function isRealDay(day: string): boolean {
-  const at = new Date(`${day}T00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day);
+  const midnight = new Date(`${day}T00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
-export type Expiry = { at: Date | null } | { problem: string };
+export type Expiry = { expiresAt: Date | null } | { problem: string };
 
-/** The end of a grant as it is typed: empty, a day (meant to its end in UTC), or a moment in ISO 8601. */
+/** Parses the typed end of a grant: a day (the grant ends with this day, in UTC), a moment in ISO 8601, or an empty text for no end. */
 export function parseExpiry(text: string, now: Date): Expiry {
-  const written = text.trim();
-  if (written === '') return { at: null };
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(written);
-  const isMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(written);
-  const at = new Date(isDay ? `${written}T23:59:59.999Z` : written);
-  if (!(isDay || isMoment) || Number.isNaN(at.getTime()) || !isRealDay(written.slice(0, 10))) {
-    return { problem: `${written} is no date. Write it like ${now.getUTCFullYear() + 1}-02-28.` };
+  const trimmedText = text.trim();
+  if (trimmedText === '') return { expiresAt: null };
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(trimmedText);
+  const isMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(trimmedText);
+  const moment = new Date(isDay ? `${trimmedText}T23:59:59.999Z` : trimmedText);
+  if (!(isDay || isMoment) || Number.isNaN(moment.getTime()) || !isRealDay(trimmedText.slice(0, 10))) {
+    return { problem: `${trimmedText} is no date. Write it like ${now.getUTCFullYear() + 1}-02-28.` };
   }
-  return at <= now ? { problem: `${written} is over already.` } : { at };
+  return moment <= now ? { problem: `${trimmedText} is over already.` } : { expiresAt: moment };
 }

@@ -1,6 +1,6 @@
-import { type Named, principalName } from './principal.js';
+import { type PrincipalRef, principalName } from './principal.js';
 
-/** The parts of a node's name, such as catalog, schema and table; none: everything. */
+/** The parts of a node's name, such as catalog, schema and table. Empty for the node *everything*. */
 export function namesOf(node: object): string[] {
   const { catalog, schema, table, routine, engine, as, queries } = node as Record<string, unknown>;
   if (engine === true) return ['the engine'];
@@ -10,11 +10,11 @@ export function namesOf(node: object): string[] {
 }
 
 function nameOfPrincipal(principal: unknown): string {
-  const named = principal as Named;
-  return principalName(named) || `${named.type} ${named.id ?? ''}`;
+  const principalRef = principal as PrincipalRef;
+  return principalName(principalRef) || `${principalRef.type} ${principalRef.id ?? ''}`;
 }
 
-/** *sales.eu.orders*, *everything*. */
+/** The path of a node: *sales.eu.orders*, *everything*. */
 export function pathText(node: object): string {
   return namesOf(node).join('.') || 'everything';
 }
@@ -23,7 +23,7 @@ export function isNonDataNode(node: object): boolean {
   return ['engine', 'as', 'queries'].some((field) => (node as Record<string, unknown>)[field] !== undefined);
 }
 
-/** The page of a node. A routine is on the page of its schema, a node outside of the tree on the page of the engine. */
+/** The address of the page about a node. A routine is on the page of its schema; nodes that are not data are on the page of the engine. */
 export function addressOfNode(node: object): string {
   const { catalog, schema, table } = node as Record<string, unknown>;
   if (isNonDataNode(node)) return '/engine';
@@ -38,14 +38,9 @@ export interface NodeNames {
   table: string;
 }
 
-export const NO_NAMES: NodeNames = { catalog: '', schema: '', table: '' };
+export const EMPTY_NAMES: NodeNames = { catalog: '', schema: '', table: '' };
 
-/** The node that names stand for. */
-export function nodeOfNames({ catalog, schema, table }: NodeNames) {
-  return nodeAt([catalog, schema, table]);
-}
-
-/** The node of a path from the top, up to its first empty name. */
+/** The node with these names, up to the first empty one. */
 export function nodeAt([catalog = '', schema = '', table = '']: readonly string[]) {
   if (catalog === '') return {};
   if (schema === '') return { catalog };
@@ -57,21 +52,20 @@ export function quoteName(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Names as SQL and the API write them, with dots between. */
+/** A path as SQL and the API write it: `sales.eu."Orders"`. */
 export function sqlPath(names: readonly string[]): string {
   return names.map(quoteName).join('.');
 }
 
-/** Most entries that are shown. */
-const MOST = 5;
+const MAX_ENTRIES = 5;
 
-/** The entries whose nodes share the longest path with a node of the data, in their order. */
+/** At most five entries. Entries whose nodes share the longest path with the given node come first. */
 export function nearestEntries<T extends { resource: object }>(node: object, entries: readonly T[]): T[] {
   const names = namesOf(node);
-  const shared = ({ resource }: T): number => {
-    const others = namesOf(resource);
-    const end = names.findIndex((name, at) => name !== others[at]);
-    return end === -1 ? names.length : end;
+  const sharedPathLength = ({ resource }: T): number => {
+    const otherNames = namesOf(resource);
+    const differingIndex = names.findIndex((name, index) => name !== otherNames[index]);
+    return differingIndex === -1 ? names.length : differingIndex;
   };
-  return [...entries].sort((a, b) => shared(b) - shared(a)).slice(0, MOST);
+  return [...entries].sort((a, b) => sharedPathLength(b) - sharedPathLength(a)).slice(0, MAX_ENTRIES);
 }

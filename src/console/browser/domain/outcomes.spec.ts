@@ -1,4 +1,4 @@
-import { outcomesOf } from './outcomes.js';
+import { groupByOutcome } from './outcomes.js';
 
 describe('outcomes', () => {
   const user = (id: number, name: string) => ({ type: 'user' as const, id, name });
@@ -13,7 +13,7 @@ describe('outcomes', () => {
 
   it('name those together to whom all the same happens', () => {
     const [alice, bob, carol] = [user(1, 'alice'), user(2, 'bob'), user(3, 'carol')];
-    const outcomes = outcomesOf([
+    const outcomes = groupByOutcome([
       gain(alice, 'sales', 'INSERT'),
       gain(bob, 'sales', 'SELECT'),
       gain(bob, 'hr', 'SELECT'),

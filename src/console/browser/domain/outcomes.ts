@@ -1,35 +1,24 @@
+import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
-import type { Named } from './principal.js';
+import type { PrincipalRef } from './principal.js';
 
 type Difference = Schemas['AccessDifferenceResponse'];
 
-/** People with equal gains or losses. */
-export interface Outcome {
+/** People whose gains or losses are the same. */
+export interface OutcomeGroup {
   key: string;
   differences: Omit<Difference, 'principal'>[];
-  people: Named[];
+  people: PrincipalRef[];
 }
 
-interface Changed {
-  principal: Named;
-  parts: Outcome['differences'];
-}
-
-/** Differences grouped by equal outcome, the largest group first. */
-export function outcomesOf(differences: readonly Difference[]): Outcome[] {
-  const byPerson = new Map<string, Changed>();
-  for (const { principal, ...difference } of differences) {
-    const key = JSON.stringify(principal);
-    const person: Changed = byPerson.get(key) ?? { principal, parts: [] };
-    person.parts.push(difference);
-    byPerson.set(key, person);
-  }
-  const outcomes = new Map<string, Outcome>();
-  for (const { principal, parts } of byPerson.values()) {
-    const key = JSON.stringify(parts);
-    const outcome: Outcome = outcomes.get(key) ?? { key, differences: parts, people: [] };
-    outcome.people.push(principal);
-    outcomes.set(key, outcome);
-  }
-  return [...outcomes.values()].sort((a, b) => b.people.length - a.people.length);
+/** Groups people whose gains or losses are the same, the largest group first. */
+export function groupByOutcome(differences: readonly Difference[]): OutcomeGroup[] {
+  const differenceGroups = groupBy(differences, ({ principal }) => JSON.stringify(principal));
+  const outcomes = [...differenceGroups.values()].map((group) => ({
+    principal: group[0].principal,
+    accesses: group.map(({ principal, ...access }) => access),
+  }));
+  return [...groupBy(outcomes, ({ accesses }) => JSON.stringify(accesses))]
+    .map(([key, group]) => ({ key, differences: group[0].accesses, people: group.map(({ principal }) => principal) }))
+    .sort((a, b) => b.people.length - a.people.length);
 }

@@ -2,11 +2,11 @@ import { differencesOf } from './grant-form.js';
 import {
   addressOfPolicy,
   formOfPolicy,
-  missingIn,
+  missingFieldTexts,
   NEW_POLICY,
   type Policy,
   POLICY_FIELDS,
-  policyOfAddress,
+  policyFormFromAddress,
   policyOfForm,
 } from './policy-form.js';
 
@@ -43,38 +43,38 @@ describe('the form of a policy', () => {
     [NEW_POLICY, ['principal', 'expression']],
     [{ ...NEW_POLICY, kind: 'column_mask', expression: ' ' } as const, ['principal', 'column', 'expression']],
     [{ ...NEW_POLICY, kind: 'hidden_column', principal: { type: 'everyone' } } as const, ['column']],
-    [{ ...NEW_POLICY, kind: 'deny', place: 'acting', principal: { type: 'everyone' } } as const, ['resource']],
+    [{ ...NEW_POLICY, kind: 'deny', nodeKind: 'acting', principal: { type: 'everyone' } } as const, ['resource']],
   ])('lacks fields', (form, fields) => {
-    expect(Object.keys(missingIn(form))).toEqual(fields);
+    expect(Object.keys(missingFieldTexts(form))).toEqual(fields);
     expect(policyOfForm(form)).toBeNull();
   });
 
   it('comes back from the address that it makes, with the names that are known', () => {
     const [saved, draft] = [formOfPolicy(policy({})), formOfPolicy(policy({ expression: "a LIKE '%ab%'" }))];
-    expect(policyOfAddress(addressOfPolicy(draft, saved), saved)).toEqual(draft);
-    expect(policyOfAddress(addressOfPolicy(draft)).principal).toEqual({ type: 'group', id: 3 });
-    expect(policyOfAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);
+    expect(policyFormFromAddress(addressOfPolicy(draft, saved), saved)).toEqual(draft);
+    expect(policyFormFromAddress(addressOfPolicy(draft)).principal).toEqual({ type: 'group', id: 3 });
+    expect(policyFormFromAddress(new URLSearchParams('ask=delete'), saved)).toBe(saved);
     expect(addressOfPolicy(saved, saved).size).toBe(0);
   });
 
   it('is about data in its address, unless it is a deny, whatever a deny was about before', () => {
     const form = { ...formOfPolicy(policy({})), place: 'acting', as: { type: 'group', id: 3 } } as const;
-    const back = policyOfAddress(addressOfPolicy(form));
+    const back = policyFormFromAddress(addressOfPolicy(form));
     expect(policyOfForm(back)).toEqual(policyOfForm(form));
-    expect(back.place).toBe('data');
+    expect(back.nodeKind).toBe('data');
   });
 
   it('has one exception more by an address that names it', () => {
     const saved = formOfPolicy(policy({}));
-    const { except } = policyOfAddress(new URLSearchParams('excepting=user:5'), saved);
+    const { except } = policyFormFromAddress(new URLSearchParams('excepting=user:5'), saved);
     expect(except).toEqual([...saved.except, { type: 'user', id: 5 }]);
   });
 
   it('differs from another in words', () => {
     const [one, other] = [formOfPolicy(policy({})), formOfPolicy(policy({ except: [], expression: 'NULL' }))];
     expect(differencesOf(POLICY_FIELDS, one, other)).toEqual([
-      { field: 'Except', one: 'ana', other: '' },
-      { field: 'Expression', one: "'***'", other: 'NULL' },
+      { field: 'Except', theirText: 'ana', myText: '' },
+      { field: 'Expression', theirText: "'***'", myText: 'NULL' },
     ]);
     expect(differencesOf(POLICY_FIELDS, one, one)).toEqual([]);
   });

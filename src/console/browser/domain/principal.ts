@@ -1,12 +1,20 @@
-/** A principal as far as it is known: users and groups have an id, engine principals only a name, everyone neither. */
-export interface Named {
+/** A principal, possibly without its name: users and groups have an id, engine principals only a name, everyone neither. */
+export interface PrincipalRef {
   type: string;
   id?: number;
   name?: string;
 }
 
-/** The form in addresses and query strings: `user:12`, `group:3`, `engine:NAME`, `everyone`. */
-export function principalParameter({ type, id, name = '' }: Named): string {
+/** A part of a sentence: text, a link, a principal, a node, or a moment. */
+export type TextPart =
+  | string
+  | { text: string; href: string }
+  | { principal: PrincipalRef }
+  | { node: object }
+  | { time: string };
+
+/** The text of a principal in addresses: `user:12`, `group:3`, `engine:NAME`, `everyone`. */
+export function principalParameter({ type, id, name = '' }: PrincipalRef): string {
   return type === 'everyone' ? type : `${type}:${id ?? name}`;
 }
 
@@ -18,15 +26,15 @@ export const PRINCIPAL_KINDS: Readonly<Record<string, string>> = {
   everyone: 'All accounts and engine principals, later ones too',
 };
 
-/** The name that is shown; empty for a principal out of an address, of which only the id is known. */
-export function principalName({ type, name = '' }: Named): string {
+/** The shown name of a principal. Empty for a principal from an address, which contains only the id. */
+export function principalName({ type, name = '' }: PrincipalRef): string {
   return type === 'everyone' ? 'Everyone' : name;
 }
 
-/** Reads a principal from its form in addresses; null: the text names none. */
-export function parsePrincipal(text: string | null): Named | null {
+/** Parses the text of a principal in an address. Null: the text is malformed. */
+export function parsePrincipal(text: string | null): PrincipalRef | null {
   if (text === 'everyone') return { type: text };
-  const [, type = '', rest = ''] = /^(user|group|engine):(.+)$/s.exec(text ?? '') ?? [];
-  if (type === 'engine') return { type, name: rest };
-  return type !== '' && /^[1-9]\d{0,9}$/.test(rest) ? { type, id: Number(rest) } : null;
+  const [, type = '', idOrName = ''] = /^(user|group|engine):(.+)$/s.exec(text ?? '') ?? [];
+  if (type === 'engine') return { type, name: idOrName };
+  return type !== '' && /^[1-9]\d{0,9}$/.test(idOrName) ? { type, id: Number(idOrName) } : null;
 }

@@ -17,7 +17,7 @@ const sampleOf = (...forms: Parameters<typeof rowSampleOf>) => rowSampleOf(...fo
 
 describe('rows of a draft', () => {
   it('of a filter are those that pass, as it is saved and as it is drafted', () => {
-    const { sql, read } = sampleOf(filter("region = 'EU' -- so"), filter('true'));
+    const { sql, splitRows: read } = sampleOf(filter("region = 'EU' -- so"), filter('true'));
 
     expect(sql).toBe(
       'SELECT *, coalesce((\ntrue\n), false), coalesce((\nregion = \'EU\' -- so\n), false) FROM "sales"."eu"."or""ders"' +
@@ -42,7 +42,7 @@ describe('rows of a draft', () => {
   });
 
   it('of a mask have its expression in the place of the column', () => {
-    const { sql, read } = sampleOf(mask("'***'"), null);
+    const { sql, splitRows: read } = sampleOf(mask("'***'"), null);
 
     expect(sql).toBe(`SELECT *, true, (\n'***'\n) FROM "sales"."eu"."or""ders" LIMIT 20`);
     expect(read(rows([1, 'a@b', true, '***']))).toMatchObject({
@@ -52,7 +52,7 @@ describe('rows of a draft', () => {
   });
 
   it('of a hidden column lack it', () => {
-    const { read } = sampleOf(form({ kind: 'hidden_column', column: 'email' }), mask("'***'"));
+    const { splitRows: read } = sampleOf(form({ kind: 'hidden_column', column: 'email' }), mask("'***'"));
 
     expect(read(rows([1, 'a@b', '***', true]))).toEqual({
       before: { columns: [column('id'), column('email')], rows: [[1, '***']] },

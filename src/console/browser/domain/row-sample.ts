@@ -1,71 +1,69 @@
 import type { Rows } from '../api/statements.js';
 import { hasColumn, type PolicyForm } from './policy-form.js';
 
-/** Most rows that are shown on each side. */
-const SAMPLE = 20;
+/** The most rows that are shown on each side: under the saved policy and under the draft. */
+const MAX_SHOWN_ROWS = 20;
 
 export interface RowSample {
   sql: string;
-  /** Number of rows that the statement has to return at most. */
-  most: number;
-  /** The visible part of the rows, under the saved policy and under the draft. */
-  read: (rows: Rows) => { before: Rows; after: Rows };
-}
-
-interface Reason {
-  reason: string;
+  /** The row limit of the statement. */
+  maxRows: number;
+  /** The rows that are visible under the saved policy, and under the draft. */
+  splitRows: (rows: Rows) => { before: Rows; after: Rows };
 }
 
 /**
- * One statement that shows what a draft of a policy changes in a table: all columns, then the expression of the saved policy and
- * that of the draft; a filter as a condition.
- * @param saved null: the policy is new
+ * One statement that shows what a draft of a policy changes in a table. It selects all columns, and then two more: the expression of
+ * the saved policy and that of the draft.
+ * @param savedPolicy null: the policy is new
  */
-export function rowSampleOf(draft: PolicyForm, saved: PolicyForm | null): RowSample | Reason {
+export function rowSampleOf(draft: PolicyForm, savedPolicy: PolicyForm | null): RowSample | { reason: string } {
   const { catalog, schema, table, kind } = draft;
   if (kind === 'deny') return { reason: 'A deny takes whole tables: there are no rows to compare.' };
   if (table === '') return { reason: 'Name a table to see its rows.' };
   if (hasColumn(kind) && draft.column === '') return { reason: 'Name the column to see its rows.' };
   if (kind !== 'hidden_column' && draft.expression.trim() === '')
     return { reason: 'Write the expression to see its rows.' };
-  const sides = [saved !== null && isOfSameTable(saved, draft) ? saved : null, draft] as const;
-  const [before, after] = sides.map(expressionOf) as [string, string];
-  const isFilter = sides.some((side) => side?.kind === 'row_filter');
-  const conditions = sides.map((side, i) => (side?.kind === 'row_filter' ? ([before, after][i] ?? 'true') : 'true'));
-  const where = isFilter && !conditions.includes('true') ? ` WHERE ${conditions.join(' OR ')}` : '';
-  const most = isFilter ? 5 * SAMPLE : SAMPLE;
-  const name = [catalog, schema, table].map((each) => `"${each.replaceAll('"', '""')}"`).join('.');
+  const isOfSameTable =
+    savedPolicy?.catalog === catalog && savedPolicy.schema === schema && savedPolicy.table === table;
+  const policies = [isOfSameTable ? savedPolicy : null, draft] as const;
+  const [columnBefore, columnAfter] = policies.map(comparedColumn) as [string, string];
+  const hasFilter = policies.some(isRowFilter);
+  const conditions = policies.map((policy) => (isRowFilter(policy) ? comparedColumn(policy) : 'true'));
+  const whereClause = hasFilter && !conditions.includes('true') ? ` WHERE ${conditions.join(' OR ')}` : '';
+  const maxRows = hasFilter ? 5 * MAX_SHOWN_ROWS : MAX_SHOWN_ROWS;
+  const tableName = [catalog, schema, table].map((name) => `"${name.replaceAll('"', '""')}"`).join('.');
   return {
-    sql: `SELECT *, ${before}, ${after} FROM ${name}${where} LIMIT ${most}`,
-    most,
-    read: (rows) => ({ before: sideOf(rows, sides[0], 0, draft), after: sideOf(rows, draft, 1, draft) }),
+    sql: `SELECT *, ${columnBefore}, ${columnAfter} FROM ${tableName}${whereClause} LIMIT ${maxRows}`,
+    maxRows,
+    splitRows: (rows) => ({ before: shownRows(rows, policies[0], 0, draft), after: shownRows(rows, draft, 1, draft) }),
   };
 }
 
-function isOfSameTable(saved: PolicyForm, { catalog, schema, table }: PolicyForm): boolean {
-  return saved.catalog === catalog && saved.schema === schema && saved.table === table;
+const isRowFilter = (policy: PolicyForm | null): boolean => policy?.kind === 'row_filter';
+
+/** The column that the statement adds for a policy. With the line breaks, a `--` comment in the expression does not hide the closing parenthesis. */
+function comparedColumn(policy: PolicyForm | null): string {
+  if (policy?.kind === 'row_filter') return `coalesce((\n${policy.expression}\n), false)`;
+  return policy?.kind === 'column_mask' ? `(\n${policy.expression}\n)` : 'true';
 }
 
-/** The expression stands on lines of its own, so that a comment at its end stays inside. */
-function expressionOf(side: PolicyForm | null): string {
-  if (side?.kind === 'row_filter') return `coalesce((\n${side.expression}\n), false)`;
-  return side?.kind === 'column_mask' ? `(\n${side.expression}\n)` : 'true';
-}
-
-/** The column that the draft masks comes first on both sides. */
-function sideOf({ columns, rows }: Rows, side: PolicyForm | null, place: 0 | 1, draft: PolicyForm): Rows {
-  const own = columns.length - 2;
-  const at = columns.slice(0, own).findIndex(({ name }) => name === side?.column);
-  const kept = side?.kind === 'row_filter' ? rows.filter((row) => row[own + place] === true) : rows;
-  const first = draft.kind === 'column_mask' ? columns.findIndex(({ name }) => name === draft.column) : -1;
+/** The rows and columns that are visible under `policy`: the draft or the saved policy. The column that the draft masks comes first in both cases. */
+function shownRows({ columns, rows }: Rows, policy: PolicyForm | null, addedIndex: 0 | 1, draft: PolicyForm): Rows {
+  const columnCount = columns.length - 2;
+  const resultIndex = columnCount + addedIndex;
+  const policyIndex = columns.slice(0, columnCount).findIndex(({ name }) => name === policy?.column);
+  const visibleRows = isRowFilter(policy) ? rows.filter((row) => row[resultIndex] === true) : rows;
+  const maskedIndex = draft.kind === 'column_mask' ? columns.findIndex(({ name }) => name === draft.column) : -1;
   const isShown = (index: number): boolean =>
-    index in columns && index < own && !(side?.kind === 'hidden_column' && index === at);
-  const order = [...new Set([first, ...columns.keys()])].filter(isShown);
+    index in columns && index < columnCount && !(policy?.kind === 'hidden_column' && index === policyIndex);
+  const shownColumnIndexes = [...new Set([maskedIndex, ...columns.keys()])].filter(isShown);
   return {
-    columns: order.flatMap((index) => columns[index] ?? []),
-    rows: kept.slice(0, SAMPLE).map((row) => {
-      const masked = side?.kind === 'column_mask' ? row.map((value, i) => (i === at ? row[own + place] : value)) : row;
-      return order.map((index) => masked[index]);
+    columns: shownColumnIndexes.flatMap((index) => columns[index] ?? []),
+    rows: visibleRows.slice(0, MAX_SHOWN_ROWS).map((row) => {
+      const maskValue = (value: unknown, index: number) => (index === policyIndex ? row[resultIndex] : value);
+      const maskedRow = policy?.kind === 'column_mask' ? row.map(maskValue) : row;
+      return shownColumnIndexes.map((index) => maskedRow[index]);
     }),
   };
 }

@@ -1,13 +1,13 @@
-import { type Branch, type TreeRow, treeRows, treeSearch, withFoundTables } from './tree-rows.js';
+import { type Branch, type TreeRow, treeRows, parseSearch, withFoundTables } from './tree-rows.js';
 
-const branch = (names: string[] | null, left: number | null = 0): Branch => ({
+const branch = (names: string[] | null, unread: number | null = 0): Branch => ({
   items: names?.map((name) => ({ name, in_engine: true, grants: 0 }) as never) ?? null,
-  hasMore: left !== 0,
-  left,
+  hasMore: unread !== 0,
+  unreadCount: unread,
 });
 
 const textOf = (row: TreeRow): string =>
-  row.kind === 'node' ? ['/', ...row.names].join(' ') : `${row.kind} at ${row.depth}`;
+  row.kind === 'node' ? ['/', ...row.path].join(' ') : `${row.kind} at ${row.depth}`;
 
 /** Each row as `kind path`, by its depth. */
 const shown = (open: string[], branches: Branch[]): string[] => treeRows(open, branches).map(textOf);
@@ -67,7 +67,7 @@ describe('a search of the tree', () => {
     [['lake'], '.ord', ['lake'], '.ord'],
     [['lake'], 'a.b.c.d', ['lake'], 'a.b.c.d'],
     [[], '', [], ''],
-  ])('at %j for %j', (open, text, under, part) => {
-    expect(treeSearch(open, text)).toEqual({ under, part });
+  ])('at %j for %j', (open, text, under, namePart) => {
+    expect(parseSearch(open, text)).toEqual({ parentPath: under, namePart });
   });
 });

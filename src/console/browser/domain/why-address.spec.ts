@@ -1,22 +1,6 @@
-import {
-  prepositionOf,
-  questionOfAddress,
-  restrictionText,
-  whyAddress,
-  whyOfChange,
-  whyOfEntry,
-} from './why-address.js';
+import { prepositionOf, questionFromAddress, restrictionText, whyAddress, whyAddressOfEntry } from './why-address.js';
 
-const ana = { type: 'user', id: 4 };
-
-describe('why something is gained or lost', () => {
-  it.each([
-    ['INSERT into sales.eu.*', '/why?principal=user%3A4&privilege=INSERT&catalog=sales&schema=eu'],
-    ['may kill queries', null],
-  ])('%s', (what, address) => expect(whyOfChange(what, ana)).toBe(address));
-});
-
-const asked = (address: string) => questionOfAddress(new URLSearchParams(address.split('?')[1]));
+const asked = (address: string) => questionFromAddress(new URLSearchParams(address.split('?')[1]));
 
 describe('the question of Why', () => {
   it.each([
@@ -29,7 +13,7 @@ describe('the question of Why', () => {
     expect(asked(whyAddress(principal, privilege, node))).toEqual({ principal, privilege, node });
   });
 
-  it.each<[object, Parameters<typeof whyOfEntry>[1]['privileges'], string]>([
+  it.each<[object, Parameters<typeof whyAddressOfEntry>[1]['privileges'], string]>([
     [
       { queries: { type: 'user', id: 7 } },
       ['KILL_QUERIES'],
@@ -39,7 +23,9 @@ describe('the question of Why', () => {
     [{ as: { type: 'everyone' } }, ['IMPERSONATE'], '/grants?state=all&grant=12'],
     [{ engine: true }, [], '/why?principal=user%3A4&privilege=EXECUTE_QUERIES&engine=true'],
   ])('is asked by an entry of access, where one can be: %j', (resource, privileges, address) => {
-    expect(whyOfEntry({ type: 'user', id: 4 }, { resource, privileges, origins: [{ grant_id: 12 }] })).toBe(address);
+    expect(whyAddressOfEntry({ type: 'user', id: 4 }, { resource, privileges, origins: [{ grant_id: 12 }] })).toBe(
+      address,
+    );
   });
 
   it('is about SELECT on everything, of nobody yet', () => {

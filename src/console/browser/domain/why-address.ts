@@ -1,100 +1,91 @@
 import type { Schemas } from '../api/client.js';
-import { permissionOf } from './access-change.js';
 import {
   grantAddress,
   type Node,
   nodeOfForm,
-  placeOfAddress,
-  placeOfNode,
+  nodeFormFromAddress,
+  nodeFormOf,
   type Privilege,
   PRIVILEGES,
   privilegesOn,
-  writePlace,
+  writeNode,
 } from './grant-form.js';
 import { pathText } from './node-path.js';
-import { KIND_NAMES } from './policy-form.js';
-import { type Named, parsePrincipal, principalParameter } from './principal.js';
+import { POLICY_KIND_NAMES } from './policy-form.js';
+import { type PrincipalRef, parsePrincipal, principalParameter } from './principal.js';
 
-/** The page that says why somebody may do something on a node, or not. */
-export function whyAddress(principal: Named, privilege: string, node: object): string {
-  const asked = new URLSearchParams({ principal: principalParameter(principal), privilege });
-  const form = placeOfNode(node);
-  if (form.place === 'engine') asked.set('engine', 'true');
-  writePlace(form, asked);
-  return `/why?${asked.toString()}`;
+/** The address of the page *Why* about a principal, a privilege and a node. */
+export function whyAddress(principal: PrincipalRef, privilege: string, node: object): string {
+  const parameters = new URLSearchParams({ principal: principalParameter(principal), privilege });
+  const form = nodeFormOf(node);
+  if (form.nodeKind === 'engine') parameters.set('engine', 'true');
+  writeNode(form, parameters);
+  return `/why?${parameters.toString()}`;
 }
 
-interface Entry {
+interface AccessEntry {
   resource: object;
   privileges: readonly Privilege[];
   origins: readonly { grant_id: number }[];
 }
 
-/** Whether a node is acting as several people, or their queries: *Why* has no answer about these. */
-export function isOfSeveral({ as, queries = as }: Node): boolean {
+/** Whether a node is about a group or everyone: acting as them, or their queries. The page *Why* cannot explain such nodes. */
+export function isAboutSeveralPeople({ as, queries = as }: Node): boolean {
   return queries?.type === 'group' || queries?.type === 'everyone';
 }
 
-/** The address that explains an entry: *Why*, or its grant where *Why* has no answer. Null: none. */
-export function whyOfEntry(principal: Named, { resource, privileges, origins }: Entry): string | null {
+/** The address that explains an access: the page *Why*, or the page of the access's grant if *Why* cannot explain it. Null: no grant is known. */
+export function whyAddressOfEntry(principal: PrincipalRef, { resource, privileges, origins }: AccessEntry) {
   const node = resource as Node;
-  if (isOfSeveral(node)) return origins[0] === undefined ? null : grantAddress(origins[0].grant_id);
+  if (isAboutSeveralPeople(node)) return origins[0] === undefined ? null : grantAddress(origins[0].grant_id);
   return whyAddress(principal, privileges[0] ?? privilegesOn(node)[0] ?? 'SELECT', node);
 }
 
-/** The address that explains a gained or lost access; null: its text names no privilege on data. */
-export function whyOfChange(what: string, principal: Named): string | null {
-  const permission = permissionOf(what);
-  return permission && whyAddress(principal, permission.privilege, permission.node);
-}
-
-/** The question in the address of *Why*. */
 export interface WhyQuestion {
-  /** Null: not chosen yet, or the reader. */
-  principal: Named | null;
+  /** The principal that the question is about. Null: not chosen yet, or the signed-in person. */
+  principal: PrincipalRef | null;
   privilege: Privilege;
   node: Node;
 }
 
-export function questionOfAddress(address: URLSearchParams): WhyQuestion {
+export function questionFromAddress(address: URLSearchParams): WhyQuestion {
   return {
     principal: parsePrincipal(address.get('principal')),
     privilege: PRIVILEGES.find((each) => each === address.get('privilege')) ?? 'SELECT',
-    node: nodeOfForm(placeOfAddress(address)) ?? {},
+    node: nodeOfForm(nodeFormFromAddress(address)) ?? {},
   };
 }
 
-/** The node with the name of its principal. */
-export function withName(node: Node, name: string): Node {
+export function nodeWithPrincipalName(node: Node, name: string): Node {
   const { as, queries } = node;
   if (name === '' || (as ?? queries) === undefined) return node;
   return (as === undefined ? { queries: { ...queries, name } } : { as: { ...as, name } }) as Node;
 }
 
-const WORDS: Partial<Record<Privilege, string>> = { SELECT: 'from', DELETE: 'from', INSERT: 'into' };
+const PREPOSITIONS: Partial<Record<Privilege, string>> = { SELECT: 'from', DELETE: 'from', INSERT: 'into' };
 
-/** *from*, *into* or *on*, between a privilege and a node. */
+/** The word between a privilege and a node: *from*, *into* or *on*. */
 export function prepositionOf(privilege: Privilege): string {
-  return WORDS[privilege] ?? 'on';
+  return PREPOSITIONS[privilege] ?? 'on';
 }
 
 type Restriction = Schemas['ExplanationResponse']['restrictions'][number];
-/** Names of a resource of the API. */
-type Names = Partial<Record<'table' | 'column', string>>;
+/** Two fields of a resource in the API. Not every kind of resource has them. */
+type TableAndColumn = Partial<Record<'table' | 'column', string>>;
 
-/** *deny 4 on sales.eu takes it*; of a companion *row filter 3 on sales.eu.orders closes companion tables, too*. */
+/** Why restrictions remove an access: *deny 4 on sales.eu takes it*. For a metadata table such as `orders$files`: *row filter 3 on sales.eu.orders closes companion tables, too*. */
 export function restrictionText(restrictions: readonly Restriction[], { table }: Pick<Node, 'table'>): string {
-  const taking = restrictions.filter((restriction) => !isOfBase(restriction, table));
-  const named = (taking.length > 0 ? taking : restrictions).map(
+  const decidingRestrictions = restrictions.filter((restriction) => !isForBaseTable(restriction, table));
+  const policyTexts = (decidingRestrictions.length > 0 ? decidingRestrictions : restrictions).map(
     ({ kind, policy_id: id, resource }) =>
-      `${KIND_NAMES[kind].toLowerCase()} ${id} on ${[pathText(resource), (resource as Names).column ?? []].flat().join('.')}`,
+      `${POLICY_KIND_NAMES[kind].toLowerCase()} ${id} on ${[pathText(resource), (resource as TableAndColumn).column ?? []].flat().join('.')}`,
   );
-  const [verb, object] = taking.length > 0 ? ['take', 'it'] : ['close', 'companion tables, too'];
-  return `${named.join(', ')} ${verb}${named.length === 1 ? 's' : ''} ${object}`;
+  const [verb, object] = decidingRestrictions.length > 0 ? ['take', 'it'] : ['close', 'companion tables, too'];
+  return `${policyTexts.join(', ')} ${verb}${policyTexts.length === 1 ? 's' : ''} ${object}`;
 }
 
-/** Whether a policy takes a companion such as `orders$files` only because it restricts the base table, or all tables of the schema. */
-function isOfBase({ kind, resource }: Restriction, table = ''): boolean {
-  const { table: named } = resource as Names;
-  return table.includes('$') && (named === undefined ? kind !== 'deny' : named !== table);
+/** Whether a policy denies a companion table such as `orders$files` only because the policy restricts the base table or a node above. */
+function isForBaseTable({ kind, resource }: Restriction, table = ''): boolean {
+  const { table: policyTable } = resource as TableAndColumn;
+  return table.includes('$') && (policyTable === undefined ? kind !== 'deny' : policyTable !== table);
 }

@@ -2,28 +2,28 @@ import { Link, useLocation } from 'wouter';
 import { useChildren } from '../api/catalog.js';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { useGrants, usePolicies } from '../api/entries.js';
-import { countOf, usePages } from '../api/pages.js';
+import { loadedCountText, usePages } from '../api/pages.js';
 import { usePublishingStatus } from '../api/publishing.js';
-import { type Counted, holdersText, numberText, sizeOf } from '../domain/count-text.js';
-import { type Way, WAY, wayKey, waysThrough } from '../domain/holder-ways.js';
+import { type HolderCounts, holdersText, numberText, holderCount } from '../domain/count-text.js';
+import { type HolderWay, WAY_PARAMETER, wayKey, accessWaysOf } from '../domain/holder-ways.js';
 import { addressOfNode, nodeAt, type NodeNames, pathText, sqlPath } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useAddress } from '../parts/address.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { DataTree } from '../parts/data-tree.js';
-import { addressOf, Crumbs, Limits, NodeIcon, Path, Principal, Privileges, WhyLink } from '../parts/display.js';
-import { GrantTable, NewGrant } from '../parts/grants.js';
+import { addressOf, Crumbs, Restrictions, NodeIcon, Path, Principal, Privileges, WhyLink } from '../parts/display.js';
+import { GrantTable, NewGrantLink } from '../parts/grants.js';
 import { Note } from '../parts/notice.js';
-import { Empty, NotFoundPage, PageHead } from '../parts/page.js';
+import { EmptyState, NotFoundPage, PageHead } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { type Column, Listing } from '../parts/table.js';
 
-const TAB = 'tab';
+const TAB_PARAMETER = 'tab';
 const TABS = ['Who', 'Grants', 'Policies', 'Routines'] as const;
 
-/** The names in the address, which the router does not decode fully. Null: malformed. */
-function useNames(): string[] | null {
+/** The names in the address, decoded here because the router decodes them only in part. Null: the address is malformed. */
+function useNamesInAddress(): string[] | null {
   useLocation();
   try {
     return location.pathname.split('/').slice(2).filter(Boolean).map(decodeURIComponent);
@@ -32,13 +32,13 @@ function useNames(): string[] | null {
   }
 }
 
-/** The tree of the data beside one node of it: who reaches it, by which grants, under which policies. */
+/** The page with the data tree and one of its nodes: people with access, grants and policies. */
 export function Data() {
-  const names = useNames();
+  const names = useNamesInAddress();
   if (names === null) return <NotFoundPage />;
   return (
     <main id="main" className="split" tabIndex={-1}>
-      <DataTree open={names} />
+      <DataTree openPath={names} />
       <NodePage key={names.join('\0')} names={names} />
     </main>
   );
@@ -48,27 +48,27 @@ function NodePage({ names }: { names: readonly string[] }) {
   const node = nodeAt(names);
   const isTable = names.length === 3;
   const title = names.length === 0 ? 'Data' : pathText(node);
-  const form = new URLSearchParams({ ...node }).toString();
+  const nodeQuery = new URLSearchParams({ ...node }).toString();
   const { search } = useAddress();
   const tabs = TABS.filter((name) => !isTable || name !== 'Routines');
-  const selected = tabs.find((name) => name.toLowerCase() === search.get(TAB)) ?? 'Who';
-  const who = useWho(node, false).first?.totals;
-  const covering = names.length === 0 ? { level: 'everything' as const } : { covering: sqlPath(names) };
-  const grants = useGrants(covering);
-  const policies = usePolicies(covering);
+  const selectedTab = tabs.find((name) => name.toLowerCase() === search.get(TAB_PARAMETER)) ?? 'Who';
+  const holderTotals = useHolders(node, false).first?.totals;
+  const coveringQuery = names.length === 0 ? { level: 'everything' as const } : { covering: sqlPath(names) };
+  const grants = useGrants(coveringQuery);
+  const policies = usePolicies(coveringQuery);
   const routines = useGrants({ ...nodeAt(names.slice(0, 2)), level: 'routine' }, !isTable);
-  const counts = {
-    Who: who && numberText(sizeOf(who) + sizeOf(who.inside)),
-    Grants: countOf(grants),
-    Policies: countOf(policies),
-    Routines: countOf(routines),
+  const tabCounts = {
+    Who: holderTotals && numberText(holderCount(holderTotals) + holderCount(holderTotals.inside)),
+    Grants: loadedCountText(grants),
+    Policies: loadedCountText(policies),
+    Routines: loadedCountText(routines),
   };
   return (
     <div className="stack">
       <div className="stack stack--tight">
         <PageHead
           title={title}
-          above={<Crumbs of={node} />}
+          breadcrumbs={<Crumbs node={node} />}
           heading={
             <>
               <NodeIcon node={node} />
@@ -78,61 +78,61 @@ function NodePage({ names }: { names: readonly string[] }) {
           actions={
             <>
               <Button text="Browse" look="narrow" icon="root" popoverTarget="tree" />
-              <NewGrant query={form === '' ? '' : `?${form}`} />
+              <NewGrantLink query={nodeQuery === '' ? '' : `?${nodeQuery}`} />
             </>
           }
         />
-        <NotInEngine names={names} />
+        <NotInEngineNote names={names} />
         <div className="tabs" role="tablist" aria-label={title}>
           {tabs.map((name) => (
             <Link
               key={name}
               role="tab"
               id={`tab-${name}`}
-              href={addressOfNode(node) + (name === 'Who' ? '' : `?${TAB}=${name.toLowerCase()}`)}
-              aria-selected={name === selected}
-              aria-controls={name === selected ? name : undefined}
-              aria-describedby={counts[name] === undefined ? undefined : `tab-${name}-count`}
+              href={addressOfNode(node) + (name === 'Who' ? '' : `?${TAB_PARAMETER}=${name.toLowerCase()}`)}
+              aria-selected={name === selectedTab}
+              aria-controls={name === selectedTab ? name : undefined}
+              aria-describedby={tabCounts[name] === undefined ? undefined : `tab-${name}-count`}
             >
               {name}
               <span className="count" id={`tab-${name}-count`} aria-hidden="true">
-                {counts[name]}
+                {tabCounts[name]}
               </span>
             </Link>
           ))}
         </div>
       </div>
-      <section className="stack stack--tight" role="tabpanel" id={selected} aria-labelledby={`tab-${selected}`}>
-        {selected === 'Who' && <Who node={node} />}
-        {selected === 'Grants' && (
+      <section className="stack stack--tight" role="tabpanel" id={selectedTab} aria-labelledby={`tab-${selectedTab}`}>
+        {selectedTab === 'Who' && <Holders node={node} />}
+        {selectedTab === 'Grants' && (
           <GrantTable
             name="Grants"
             list={grants}
-            empty={
-              <Empty
+            emptyState={
+              <EmptyState
                 title={`No grant covers ${pathText(node)}`}
                 text="Nothing is granted here or on what is above it."
               />
             }
           />
         )}
-        {selected === 'Policies' && (
+        {selectedTab === 'Policies' && (
           <PolicyTable
             list={policies}
-            empty={
-              <Empty
+            emptyState={
+              <EmptyState
                 title={`No policy covers ${pathText(node)}`}
                 text="Whoever may read here reads every row and column."
               />
             }
           />
         )}
-        {selected === 'Routines' && (
+        {selectedTab === 'Routines' && (
           <GrantTable
             name="Routines"
             list={routines}
-            empty={
-              <Empty
+            emptyState={
+              <EmptyState
                 title="No routine is granted here"
                 text="A grant on a function or a procedure says who may execute or call it."
               />
@@ -144,8 +144,8 @@ function NodePage({ names }: { names: readonly string[] }) {
   );
 }
 
-/** A notice about a node that is granted although the engine does not list it. */
-function NotInEngine({ names }: { names: readonly string[] }) {
+/** A notice about a node that grants or policies name although the engine does not list it. */
+function NotInEngineNote({ names }: { names: readonly string[] }) {
   const { items } = useChildren(names.length === 0 ? null : names.slice(0, -1), '');
   const child = items?.find(({ name }) => name === names.at(-1));
   if (child?.in_engine !== false) return null;
@@ -159,34 +159,34 @@ function NotInEngine({ names }: { names: readonly string[] }) {
 type Holder = Schemas['HolderResponse'];
 type Node = Partial<NodeNames>;
 
-const PERSON: Column<Holder> = {
+const PERSON_COLUMN: Column<Holder> = {
   name: 'Person',
   cell: ({ principal }) => (
-    <Principal of={principal} href={principal.type === 'user' ? addressOf(principal) : undefined} />
+    <Principal principal={principal} href={principal.type === 'user' ? addressOf(principal) : undefined} />
   ),
 };
 
-function columnsOn(node: Node): readonly Column<Holder>[] {
+function holderColumns(node: Node): readonly Column<Holder>[] {
   return [
-    PERSON,
+    PERSON_COLUMN,
     { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
-    { name: 'Limits', className: 'full', cell: (holder) => <Limits of={holder} /> },
+    { name: 'Limits', className: 'full', cell: (holder) => <Restrictions access={holder} /> },
     {
       name: 'Why',
       className: 'full',
-      cell: ({ principal, privileges: [first = 'SELECT'], via }) => (
-        <WhyLink href={whyAddress(principal, first, node)} ways={waysThrough(via, node)} />
+      cell: ({ principal, privileges: [firstPrivilege = 'SELECT'], via }) => (
+        <WhyLink href={whyAddress(principal, firstPrivilege, node)} ways={accessWaysOf(via, node)} />
       ),
     },
   ];
 }
 
-const COLUMNS_INSIDE: readonly Column<Holder>[] = [
-  PERSON,
+const INSIDE_HOLDER_COLUMNS: readonly Column<Holder>[] = [
+  PERSON_COLUMN,
   {
     name: 'May',
-    className: 'may',
-    cell: ({ principal, inside, inside_in_all: all }) => (
+    className: 'full',
+    cell: ({ principal, inside, inside_in_all: insideCount }) => (
       <>
         {inside.map(({ resource, privileges }) => (
           <p key={pathText(resource)}>
@@ -194,56 +194,56 @@ const COLUMNS_INSIDE: readonly Column<Holder>[] = [
             <Link href={whyAddress(principal, privileges[0] ?? 'SELECT', resource)}>{pathText(resource)}</Link>
           </p>
         ))}
-        {all > inside.length && <p className="hint">and {numberText(all - inside.length)} more</p>}
+        {insideCount > inside.length && <p className="hint">and {numberText(insideCount - inside.length)} more</p>}
       </>
     ),
   },
 ];
 
-/** The holders of a node, and those of nodes in it. */
-function useWho(node: Node, isWhole: boolean) {
+/** The principals with access to a node or to nodes below it. */
+function useHolders(node: Node, isReadToEnd: boolean) {
   return usePages(
     ['who', node],
     (page) => bodyOf(api.GET('/api/admin/access/who', { params: { query: { ...node, ...page } } })),
-    { isWhole, limit: 1000 },
+    { isReadToEnd, limit: 1000 },
   );
 }
 
-/** The holders of a node and their ways; the ways filter the table. */
-function Who({ node }: { node: Node }) {
+/** The table of principals with access to a node. It can be filtered by the way of access, such as through one group. */
+function Holders({ node }: { node: Node }) {
   const { search, change } = useAddress();
-  const asked = search.get(WAY);
-  const list = useWho(node, asked !== null);
+  const selectedKey = search.get(WAY_PARAMETER);
+  const list = useHolders(node, selectedKey !== null);
   const { items, first } = list;
-  const isNew = useGrants({ state: 'all' }, node.catalog === undefined).items?.length === 0;
-  if (isNew && node.catalog === undefined) return <FirstSteps />;
+  const hasNoGrants = useGrants({ state: 'all' }, node.catalog === undefined).items?.length === 0;
+  if (hasNoGrants && node.catalog === undefined) return <FirstSteps />;
   if (items?.length === 0) {
     return (
-      <Empty
+      <EmptyState
         text={
           node.catalog === undefined
             ? 'Open a catalog of the tree to see who reaches what is in it, or look for a person under People.'
             : 'No grant covers it, and nothing above it.'
         }
         title={node.catalog === undefined ? 'Nobody reaches everything at once' : `Nobody reaches ${pathText(node)}`}
-        action={<NewGrant query={`?${new URLSearchParams({ ...node }).toString()}`} />}
+        action={<NewGrantLink query={`?${new URLSearchParams({ ...node }).toString()}`} />}
       />
     );
   }
   const ways = first?.totals.ways ?? [];
-  const way = ways.find((each) => wayKey(each) === asked) ?? null;
-  const whole = items?.filter(({ inside, privileges }) => privileges.length > 0 || inside.length === 0) ?? null;
-  const inside = items?.filter((holder) => holder.inside.length > 0) ?? null;
-  const shown = way === null ? whole : (whole?.filter((holder) => isThrough(holder, way)) ?? null);
+  const way = ways.find((each) => wayKey(each) === selectedKey) ?? null;
+  const holdersOfNode = items?.filter(({ inside, privileges }) => privileges.length > 0 || inside.length === 0) ?? null;
+  const holdersInside = items?.filter((holder) => holder.inside.length > 0) ?? null;
+  const shownHolders = way === null ? holdersOfNode : (holdersOfNode?.filter((holder) => hasWay(holder, way)) ?? null);
   return (
     <>
       <div className="row row--apart">
         <WayPills
           ways={ways}
           isForEveryone={items?.some(({ via }) => via.some((each) => each.is_for_everyone)) === true}
-          all={first?.totals ?? null}
-          asked={way && wayKey(way)}
-          pick={(key) => change({ [WAY]: key }, true)}
+          totals={first?.totals ?? null}
+          selectedKey={way && wayKey(way)}
+          selectWay={(key) => change({ [WAY_PARAMETER]: key }, true)}
         />
         <p className="hint" role="status">
           {first === undefined ? 'Reading who may' : way === null ? allHoldersText(first.totals) : holdersText(way)}
@@ -251,20 +251,22 @@ function Who({ node }: { node: Node }) {
       </div>
       <Listing
         name="People with access"
-        list={{ ...list, items: shown }}
-        empty={<Empty title={`Nobody has all of ${pathText(node)}`} text="Below are those who have something in it." />}
-        columns={columnsOn(node)}
-        count={first === undefined ? undefined : sizeOf(way ?? first.totals)}
+        list={{ ...list, items: shownHolders }}
+        emptyState={
+          <EmptyState title={`Nobody has all of ${pathText(node)}`} text="Below are those who have something in it." />
+        }
+        columns={holderColumns(node)}
+        count={first === undefined ? undefined : holderCount(way ?? first.totals)}
         keyOf={({ principal }) => principalParameter(principal)}
       />
-      {way === null && inside !== null && inside.length > 0 && (
+      {way === null && holdersInside !== null && holdersInside.length > 0 && (
         <section className="stack stack--tight">
           <h2>Something in it</h2>
           <Listing
             name="People with something in it"
-            list={{ ...list, items: inside }}
-            empty={null}
-            columns={COLUMNS_INSIDE}
+            list={{ ...list, items: holdersInside }}
+            emptyState={null}
+            columns={INSIDE_HOLDER_COLUMNS}
             keyOf={({ principal }) => principalParameter(principal)}
           />
         </section>
@@ -273,11 +275,11 @@ function Who({ node }: { node: Node }) {
   );
 }
 
-/** What to do while nothing has ever been granted. */
+/** The first steps of a new installation, shown while no grant has ever been made. */
 function FirstSteps() {
   const target = usePublishingStatus().data?.target;
   return (
-    <Empty
+    <EmptyState
       title="Begin with three steps"
       text="Nothing has been granted yet: nobody may read or change anything."
       action={
@@ -300,55 +302,57 @@ function FirstSteps() {
   );
 }
 
-function allHoldersText({ inside, ...all }: Counted & { inside: Counted }): string {
-  return sizeOf(inside) === 0 ? holdersText(all) : `${holdersText(all)}; something in it: ${holdersText(inside)}`;
+function allHoldersText({ inside, ...counts }: HolderCounts & { inside: HolderCounts }): string {
+  const text = holdersText(counts);
+  return holderCount(inside) === 0 ? text : `${text}; something in it: ${holdersText(inside)}`;
 }
 
-function isThrough({ via }: Holder, { group }: Way): boolean {
+function hasWay({ via }: Holder, { group }: HolderWay): boolean {
   return group === null
     ? via.length === 0 || via.some((each) => each.group === null)
     : via.some((each) => each.group?.id === group.id);
 }
 
-/** Ways that are shown at first. */
-const FIRST_WAYS = 4;
+const INITIALLY_SHOWN_WAYS = 4;
 
 interface WayPillsProps {
-  ways: readonly Way[];
-  /** Whether some holders without a group have access through everyone. */
+  ways: readonly HolderWay[];
+  /** Whether some principals have access through a grant to everyone. */
   isForEveryone: boolean;
-  all: Counted | null;
-  asked: string | null;
-  /** Empty: every way. */
-  pick: (way: string) => void;
+  totals: HolderCounts | null;
+  selectedKey: string | null;
+  /** Called with the key of a way of access (directly, or through a group) to show only that way, or with an empty text to show all. */
+  selectWay: (key: string) => void;
 }
 
-function WayPills({ ways, isForEveryone, all, asked, pick }: WayPillsProps) {
+function WayPills({ ways, isForEveryone, totals, selectedKey, selectWay: select }: WayPillsProps) {
   const { search, change } = useAddress();
-  const isWhole = search.has('ways') || ways.length === FIRST_WAYS + 1;
-  const shown = isWhole ? ways : ways.filter((way, at) => at < FIRST_WAYS || wayKey(way) === asked);
-  const others = ways.length - shown.length;
-  const direct = isForEveryone ? 'directly, as everyone' : 'directly';
+  const areAllShown = search.has('ways') || ways.length === INITIALLY_SHOWN_WAYS + 1;
+  const shownWays = areAllShown
+    ? ways
+    : ways.filter((way, index) => index < INITIALLY_SHOWN_WAYS || wayKey(way) === selectedKey);
+  const hiddenCount = ways.length - shownWays.length;
+  const directText = isForEveryone ? 'directly, as everyone' : 'directly';
   const pills = [
-    ...(all === null ? [] : [{ key: '', text: 'Every way', size: sizeOf(all) }]),
-    ...shown.map((way) => ({ key: wayKey(way), text: way.group?.name ?? direct, size: sizeOf(way) })),
+    ...(totals === null ? [] : [{ key: '', text: 'Every way', size: holderCount(totals) }]),
+    ...shownWays.map((way) => ({ key: wayKey(way), text: way.group?.name ?? directText, size: holderCount(way) })),
   ];
   return (
     <div className="filter-bar routes" role="group" aria-label="Way">
-      {pills.map(({ key, text, size }) => (
+      {pills.map(({ key, text, size: count }) => (
         <button
           key={key}
           className="route"
           type="button"
-          aria-pressed={key === (asked ?? '')}
-          onClick={() => pick(key)}
+          aria-pressed={key === (selectedKey ?? '')}
+          onClick={() => select(key)}
         >
-          {text} <b>{numberText(size)}</b>
+          {text} <b>{numberText(count)}</b>
         </button>
       ))}
-      {others > 0 && (
+      {hiddenCount > 0 && (
         <button className="route" type="button" aria-expanded="false" onClick={() => change({ ways: 'all' }, true)}>
-          {others} more ways
+          {hiddenCount} more ways
         </button>
       )}
     </div>

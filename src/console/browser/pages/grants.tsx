@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
-import { useGrants, useOneGrant } from '../api/entries.js';
+import { useGrants, useOneGrant, useUnusedGrants } from '../api/entries.js';
 import { countText, listText } from '../domain/count-text.js';
 import { parsePrincipal } from '../domain/principal.js';
 import {
-  type Asked,
+  type FilterValues,
   ENTRY_FILTERS,
   entryQueryOf,
   type Filter,
@@ -14,42 +14,51 @@ import {
   useFilters,
   withMoments,
 } from '../parts/filter-bar.js';
-import { GrantTable, NewGrant } from '../parts/grants.js';
-import { NoEntry, Page } from '../parts/page.js';
+import { GrantTable, NewGrantLink } from '../parts/grants.js';
+import { EmptyList, Page } from '../parts/page.js';
 
-/** The parameter of one grant, whatever else is asked. */
-const GRANT = 'grant';
-const ENDS = 'expires_before';
+/** The address parameter with the id of a grant. The page then shows that grant alone, and ignores other filters. */
+const GRANT_PARAMETER = 'grant';
+const EXPIRES_PARAMETER = 'expires_before';
+/** The address parameter with a number of days. The page then shows the grants that were not used in these days, and ignores other filters. */
+const UNUSED_PARAMETER = 'unused';
 
 const FILTERS: readonly Filter[] = [
   { parameter: 'state', name: 'State', choices: { live: 'live', expired: 'expired', revoked: 'revoked', all: 'all' } },
   ...ENTRY_FILTERS,
-  momentFilter(ENDS, 'Ends before', [1, 7, 30, 90]),
-  { parameter: GRANT, name: 'Grant' },
+  momentFilter(EXPIRES_PARAMETER, 'Ends before', [1, 7, 30, 90]),
+  { parameter: GRANT_PARAMETER, name: 'Grant' },
+  {
+    parameter: UNUSED_PARAMETER,
+    name: 'Decided nothing',
+    choices: { 7: 'in 7 days', 30: 'in 30 days', 90: 'in 90 days' },
+  },
 ];
 
-/** All grants, by filters, and how to take one back. */
 export function Grants() {
-  const { asked } = useFilters(FILTERS);
-  const { [GRANT]: id } = asked;
-  const all = useGrants(entryQueryOf(withMoments(asked, ENDS)), id === undefined);
-  const one = useOneGrant(id);
-  const list = id === undefined ? all : one;
+  const { values } = useFilters(FILTERS);
+  const { [GRANT_PARAMETER]: id, [UNUSED_PARAMETER]: days, ...filters } = values;
+  const query = entryQueryOf(withMoments(filters, EXPIRES_PARAMETER));
+  const allGrants = useGrants(query, id === undefined && days === undefined);
+  const oneGrantList = useOneGrant(id);
+  const unusedGrants = useUnusedGrants(id === undefined ? days : undefined);
+  const list = id !== undefined ? oneGrantList : days !== undefined ? unusedGrants : allGrants;
+  const hasDecisionLogs = days !== undefined || list.items?.some((grant) => grant.unused_since !== undefined) === true;
   return (
-    <Page isClose title="Grants" actions={<NewGrant isPrimary />}>
-      <FilterBar placeholder="Search grants" filters={FILTERS}>
+    <Page isCompact title="Grants" actions={<NewGrantLink isPrimary />}>
+      <FilterBar placeholder="Search grants" filters={hasDecisionLogs ? FILTERS : FILTERS.slice(0, -1)}>
         {listText(list, 'grant')}
       </FilterBar>
       <GrantTable
         name="Grants"
         list={list}
-        empty={
-          <NoEntry
-            asked={asked}
-            word="grant"
+        emptyState={
+          <EmptyList
+            filterValues={values}
+            entryKind="grant"
             title="No grant yet"
             text="Nobody may read or change anything until something is granted. Begin with New grant."
-            instead={<ThroughGroups asked={asked} />}
+            suggestion={<AccessThroughGroups values={values} />}
           />
         }
       />
@@ -57,17 +66,17 @@ export function Grants() {
   );
 }
 
-/** Shown when no grant names the person that is searched for: the number of nodes that this person reaches through groups. */
-function ThroughGroups({ asked: { principal, q = '' } }: { asked: Asked }) {
-  const asked = parsePrincipal(principal ?? null);
+/** Shown when a search for a person finds no grant: the number of nodes to which the person has access through groups. */
+function AccessThroughGroups({ values: { principal, q = '' } }: { values: FilterValues }) {
+  const searchedPrincipal = parsePrincipal(principal ?? null);
   const { data } = useQuery({
     queryKey: ['effective-access', 'through-groups', principal, q],
-    enabled: asked?.type === 'user' || (principal === undefined && q !== ''),
+    enabled: searchedPrincipal?.type === 'user' || (principal === undefined && q !== ''),
     queryFn: async () => {
       const person =
-        asked?.id === undefined
+        searchedPrincipal?.id === undefined
           ? (await bodyOf(api.GET('/api/admin/users', { params: { query: { q, limit: 1 } } }))).items[0]
-          : await bodyOf(api.GET('/api/admin/users/{id}', { params: { path: { id: asked.id } } }));
+          : await bodyOf(api.GET('/api/admin/users/{id}', { params: { path: { id: searchedPrincipal.id } } }));
       if (person === undefined) return null;
       const query = { principal: `user:${person.id}`, limit: 200 };
       const { items, next } = await bodyOf(api.GET('/api/admin/access/effective', { params: { query } }));

@@ -5,25 +5,25 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { refreshAccess, useGrants, usePolicies } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
-import { queries } from '../api/session.js';
+import { queryClient } from '../api/session.js';
 import { numberText } from '../domain/count-text.js';
-import { draftOf, keyOf, type MemberRow, rowsOf, sameAs } from '../domain/member-rows.js';
-import { Act } from '../parts/act.js';
-import { useUnsaved } from '../parts/address.js';
-import { Changes, DraftChange, Totals } from '../parts/changes.js';
+import { memberDraft, memberKey, type MemberRow, memberRows, isSameMember } from '../domain/member-rows.js';
+import { ActionButton } from '../parts/action-dialog.js';
+import { useUnsavedWarning } from '../parts/address.js';
+import { DraftCounts, DraftEffects, DraftTotals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { addressOf, Moment, type Named, Principal, Shape } from '../parts/display.js';
-import { GrantTable, NewGrant } from '../parts/grants.js';
+import { addressOf, Moment, type PrincipalRef, Principal, PrincipalIcon } from '../parts/display.js';
+import { GrantTable, NewGrantLink } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
-import { EntryPage, Headed, Region } from '../parts/page.js';
+import { EntryPage, HeadedContent, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { type Column, Listing } from '../parts/table.js';
-import { GroupForm, MANAGED } from './groups.js';
+import { GroupForm, MANAGED_BY_TEXTS } from './groups.js';
 
 type Group = Schemas['GroupResponse'];
 
-/** One group: its members, what a change of them gives and takes before it is saved, and its grants. */
+/** The page of a group: its members, a preview of unsaved changes, and its grants. */
 export function GroupPage() {
   const id = Number(useParams<{ id: string }>().id);
   const query = useQuery({
@@ -41,48 +41,48 @@ export function GroupPage() {
   );
 }
 
-/** The head of a group and what can be done with it, around its members. */
-function Head({ group, children }: { group: Group; children: ReactNode }) {
+/** The page's head with the actions on a group. The children are shown below it. */
+function GroupHead({ group, children }: { group: Group; children: ReactNode }) {
   const [isEditing, setEditing] = useState(false);
   const [, navigate] = useLocation();
   const { id, name, description, source } = group;
   return (
-    <Headed
+    <HeadedContent
       isForm
       title={name}
       heading={
         <>
-          <Shape of={{ type: 'group', name }} />
+          <PrincipalIcon principal={{ type: 'group', name }} />
           {name}
         </>
       }
       intro={
         <>
-          {description !== null && `${description} `}Managed {MANAGED[source]}.
+          {description !== null && `${description} `}Managed {MANAGED_BY_TEXTS[source]}.
         </>
       }
       actions={
         <>
-          <NewGrant query={`?principal=group:${id}`} />
+          <NewGrantLink query={`?principal=group:${id}`} />
           <ButtonLink text="History" href={`/audit?subject=group:${id}`} />
           <Button
             text={source === 'local' ? 'Rename' : 'Describe'}
             aria-expanded={isEditing}
             onClick={() => setEditing(!isEditing)}
           />
-          <Act
+          <ActionButton
             title={`Delete ${name}?`}
-            act="Delete"
+            action="Delete"
             isDanger
             run={() => bodyOf(api.DELETE('/api/admin/groups/{id}', { params: { path: { id } } }))}
-            done={() => {
-              void queries.invalidateQueries({ queryKey: ['groups'], refetchType: 'none' });
+            onDone={() => {
+              void queryClient.invalidateQueries({ queryKey: ['groups'], refetchType: 'none' });
               navigate('/groups');
             }}
             button={{ text: 'Delete…', look: 'danger' }}
           >
             <p>A group that a grant or a policy names cannot be deleted.</p>
-          </Act>
+          </ActionButton>
         </>
       }
     >
@@ -91,11 +91,11 @@ function Head({ group, children }: { group: Group; children: ReactNode }) {
       )}
       {isEditing && <GroupForm group={group} close={() => setEditing(false)} />}
       {children}
-    </Headed>
+    </HeadedContent>
   );
 }
 
-/** The members; for groups that are managed here also a draft of changes and its preview. */
+/** The members of a group. The members of a local group can be changed, with a preview. */
 function Members({ group }: { group: Group }) {
   const { id, name, source, member_count: count } = group;
   const isLocal = source === 'local';
@@ -103,56 +103,57 @@ function Members({ group }: { group: Group }) {
     bodyOf(api.GET('/api/admin/groups/{id}/members', { params: { path: { id }, query: page } })),
   );
   const { items } = list;
-  const { joins, leaves, setJoins, setLeaves, saving } = useMemberChanges(id);
-  const discard = (): void => {
-    setJoins([]);
-    setLeaves([]);
+  const { addedMembers, removedMembers, setAdded, setRemoved, saveMutation } = useMemberChanges(id);
+  const discardChanges = (): void => {
+    setAdded([]);
+    setRemoved([]);
   };
-  const isChanged = joins.length + leaves.length > 0;
-  useUnsaved(isChanged);
-  const draft = usePreview(isChanged ? draftOf(id, joins, leaves) : null);
-  const without = (all: readonly Named[], member: Named) => all.filter((each) => !sameAs(member)(each));
-  const add = (member: Named): void => {
-    if (leaves.some(sameAs(member))) setLeaves(without(leaves, member));
-    else if (!joins.some(sameAs(member)) && items?.some(sameAs(member)) !== true) setJoins([member, ...joins]);
+  const hasChanges = addedMembers.length + removedMembers.length > 0;
+  useUnsavedWarning(hasChanges);
+  const draft = hasChanges ? memberDraft(id, addedMembers, removedMembers) : null;
+  const { preview, isComputing, error, retry, readMore } = usePreview(draft);
+  const addMember = (member: PrincipalRef): void => {
+    if (removedMembers.some(isSameMember(member))) setRemoved(membersWithout(removedMembers, member));
+    else if (!addedMembers.some(isSameMember(member)) && items?.some(isSameMember(member)) !== true)
+      setAdded([member, ...addedMembers]);
   };
-  const act: Column<MemberRow> = {
+  const actionColumn: Column<MemberRow> = {
     name: 'Action',
     className: 'num',
-    isHidden: true,
+    isNameHidden: true,
     cell: ({ member, change }) => {
       const text = change === null ? 'Remove' : 'Undo';
-      const undo = (): void => {
-        setJoins(without(joins, member));
-        setLeaves(without(leaves, member));
+      const undoChange = (): void => {
+        setAdded(membersWithout(addedMembers, member));
+        setRemoved(membersWithout(removedMembers, member));
       };
       return (
         <Button
           text={text}
           look="small quiet"
           aria-label={`${text} ${member.name ?? ''}`}
-          onClick={change === null ? () => setLeaves([...leaves, member]) : undo}
+          onClick={change === null ? () => setRemoved([...removedMembers, member]) : undoChange}
         />
       );
     },
   };
-  const then = count + joins.length - leaves.length;
-  const table = (
+  const countOnceSaved = count + addedMembers.length - removedMembers.length;
+  const memberTable = (
     <section>
       <div className="head">
         <h2>Members</h2>
         <span className="count">
           {numberText(count)}
-          {then !== count && `, ${numberText(then)} once saved`}
+          {countOnceSaved !== count && `, ${numberText(countOnceSaved)} once saved`}
         </span>
       </div>
       <Listing
         name="Members"
-        list={{ ...list, items: items && rowsOf(items, joins, leaves) }}
-        empty={<p className="dim">Nobody is in this group.</p>}
-        columns={isLocal ? [...COLUMNS, act] : COLUMNS}
-        count={count + joins.length}
-        keyOf={({ member }) => keyOf(member)}
+        list={{ ...list, items: items && memberRows(items, addedMembers, removedMembers) }}
+        emptyState={<p className="dim">Nobody is in this group.</p>}
+        columns={isLocal ? [...COLUMNS, actionColumn] : COLUMNS}
+        count={count + addedMembers.length}
+        keyOf={({ member }) => memberKey(member)}
         rowClass={({ change }) => (change === null ? undefined : change === 'joins' ? 'is-new' : 'is-gone')}
       />
     </section>
@@ -160,92 +161,95 @@ function Members({ group }: { group: Group }) {
   return (
     <>
       <div className="stack">
-        <Head group={group}>
+        <GroupHead group={group}>
           {isLocal ? (
             <form
               className="stack"
               aria-label={`Members of ${name}`}
               onSubmit={(event) => {
                 event.preventDefault();
-                if (isChanged && !saving.isPending) saving.mutate();
+                if (hasChanges && !saveMutation.isPending) saveMutation.mutate();
               }}
             >
               <PrincipalCombobox
                 value={null}
-                without={['everyone', 'group']}
+                excludedKinds={['everyone', 'group']}
                 placeholder="Add somebody"
-                set={(added) => added !== null && add(added)}
+                set={(member) => member !== null && addMember(member)}
               />
-              {table}
-              {saving.isError && <Failure problem={saving.error} />}
+              {memberTable}
+              {saveMutation.isError && <Failure problem={saveMutation.error} />}
               <div className="actions actions--sticky">
                 <Button
-                  text={saving.isPending ? 'Saving…' : 'Save'}
+                  text={saveMutation.isPending ? 'Saving…' : 'Save'}
                   look="primary"
                   type="submit"
-                  isOff={!isChanged || saving.isPending}
-                  aria-busy={saving.isPending}
+                  isDisabled={!hasChanges || saveMutation.isPending}
+                  aria-busy={saveMutation.isPending}
                 />
-                <Button text="Discard" look="quiet" isOff={!isChanged} onClick={discard} />
-                <DraftChange of={draft.preview} />
-                {saving.isSuccess && !isChanged && <NextAct id={id} />}
+                <Button text="Discard" look="quiet" isDisabled={!hasChanges} onClick={discardChanges} />
+                <DraftCounts preview={preview} />
+                {saveMutation.isSuccess && !hasChanges && <SavedNotice id={id} />}
               </div>
             </form>
           ) : (
-            table
+            memberTable
           )}
-        </Head>
+        </GroupHead>
       </div>
       <div className="sunken stack">
-        {isChanged && <Totals preview={draft.preview} isComputing={draft.isComputing} />}
-        {draft.error !== null && <Failure problem={draft.error} retry={draft.retry} />}
-        {draft.preview !== null && <Changes preview={draft.preview} more={draft.more} />}
+        {hasChanges && <DraftTotals preview={preview} isComputing={isComputing} />}
+        {error !== null && <Failure problem={error} retry={retry} />}
+        {preview !== null && <DraftEffects preview={preview} readMore={readMore} />}
         <Holdings id={id} />
       </div>
     </>
   );
 }
 
+const membersWithout = (members: readonly PrincipalRef[], member: PrincipalRef): PrincipalRef[] =>
+  members.filter((each) => !isSameMember(member)(each));
+
 /**
- * A draft of members who join and who leave. They are saved one by one: a saved change is no longer in the draft when a later one is
- * refused, and a change that is added meanwhile stays in it.
+ * A draft of members to add and to remove. Each change is saved by its own request, and leaves the draft when it is saved. Refused changes
+ * stay in the draft, and so do changes that are made during the saving.
  */
 function useMemberChanges(id: number) {
-  const [joins, setJoins] = useState<readonly Named[]>([]);
-  const [leaves, setLeaves] = useState<readonly Named[]>([]);
-  const saving = useMutation({
+  const [addedMembers, setAdded] = useState<readonly PrincipalRef[]>([]);
+  const [removedMembers, setRemoved] = useState<readonly PrincipalRef[]>([]);
+  const saveMutation = useMutation({
     mutationFn: async () => {
-      const paramsOf = (member: Named) => ({ params: { path: { id, member: keyOf(member) } } });
-      const without = (member: Named) => (now: readonly Named[]) => now.filter((each) => each !== member);
-      for (const member of joins) {
+      const paramsOf = (member: PrincipalRef) => ({ params: { path: { id, member: memberKey(member) } } });
+      for (const member of addedMembers) {
         await bodyOf(api.PUT('/api/admin/groups/{id}/members/{member}', paramsOf(member)));
-        setJoins(without(member));
+        setAdded((members) => membersWithout(members, member));
       }
-      for (const member of leaves) {
+      for (const member of removedMembers) {
         await bodyOf(api.DELETE('/api/admin/groups/{id}/members/{member}', paramsOf(member)));
-        setLeaves(without(member));
+        setRemoved((members) => membersWithout(members, member));
       }
     },
     onSettled: () => refreshAccess(),
   });
-  const mended = (set: typeof setJoins) => (all: readonly Named[]) => {
-    set(all);
-    if (!saving.isPending) saving.reset();
+  const resettingSetter = (setMembers: typeof setAdded) => (members: readonly PrincipalRef[]) => {
+    setMembers(members);
+    if (!saveMutation.isPending) saveMutation.reset();
   };
-  return { joins, leaves, setJoins: mended(setJoins), setLeaves: mended(setLeaves), saving };
+  const setters = { setAdded: resettingSetter(setAdded), setRemoved: resettingSetter(setRemoved) };
+  return { addedMembers, removedMembers, ...setters, saveMutation };
 }
 
 const COLUMNS: readonly Column<MemberRow>[] = [
-  { name: 'Person', cell: ({ member }) => <Principal of={member} href={addressOf(member)} /> },
+  { name: 'Person', cell: ({ member }) => <Principal principal={member} href={addressOf(member)} /> },
   {
     name: 'Member',
-    cell: ({ change, since }) => (
+    cell: ({ change, memberSince }) => (
       <>
         {change === 'joins' && <span className="change">+ joins</span>}
         {change === 'leaves' && <span className="change change--loss">− leaves</span>}
-        {change === null && since !== null && (
+        {change === null && memberSince !== null && (
           <span className="dim">
-            since <Moment at={since} />
+            since <Moment time={memberSince} />
           </span>
         )}
       </>
@@ -253,8 +257,8 @@ const COLUMNS: readonly Column<MemberRow>[] = [
   },
 ];
 
-/** The notice after members are saved, with a link to a new grant if the group has none. */
-function NextAct({ id }: { id: number }) {
+/** The notice after saving members, with a link to a new grant if the group has no grant. */
+function SavedNotice({ id }: { id: number }) {
   const { items } = useGrants({ principal: `group:${id}` });
   return (
     <p className="hint" role="status">
@@ -278,10 +282,15 @@ function Holdings({ id }: { id: number }) {
   return (
     <>
       <Region title="What this group holds">
-        <GrantTable name="Grants" isOfOne list={grants} empty={<p className="dim">No grant names this group.</p>} />
+        <GrantTable
+          name="Grants"
+          isOfOneHolder
+          list={grants}
+          emptyState={<p className="dim">No grant names this group.</p>}
+        />
       </Region>
       <Region title="What is taken from it">
-        <PolicyTable isOfOne list={policies} empty={<p className="dim">No policy names this group.</p>} />
+        <PolicyTable isOfOneHolder list={policies} emptyState={<p className="dim">No policy names this group.</p>} />
       </Region>
     </>
   );

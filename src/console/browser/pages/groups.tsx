@@ -6,15 +6,15 @@ import { refreshAccess } from '../api/entries.js';
 import { usePages } from '../api/pages.js';
 import { listText, numberText } from '../domain/count-text.js';
 import { Button } from '../parts/controls.js';
-import { Moment, Principal } from '../parts/display.js';
+import { Principal } from '../parts/display.js';
 import { FilterBar, useFilters } from '../parts/filter-bar.js';
 import { Form, TextField, useForm } from '../parts/form.js';
-import { NoEntry, Page } from '../parts/page.js';
-import { type Column, Listing } from '../parts/table.js';
+import { EmptyList, Page } from '../parts/page.js';
+import { type Column, Listing, momentColumn } from '../parts/table.js';
 
 type Group = Schemas['GroupResponse'];
 
-export const MANAGED: Record<Group['source'], string> = {
+export const MANAGED_BY_TEXTS: Record<Group['source'], string> = {
   local: 'here',
   oidc: 'by sign-ins at the identity provider',
   scim: 'by the identity provider (SCIM)',
@@ -24,14 +24,14 @@ const COLUMNS: readonly Column<Group>[] = [
   {
     name: 'Group',
     className: 'holder',
-    order: 'name',
-    cell: ({ id, name }) => <Principal of={{ type: 'group', id, name }} href={`/groups/${id}`} />,
+    sortKey: 'name',
+    cell: ({ id, name }) => <Principal principal={{ type: 'group', id, name }} href={`/groups/${id}`} />,
   },
   {
     name: 'Members',
     className: 'num',
     isLabelled: true,
-    order: 'member_count',
+    sortKey: 'member_count',
     cell: ({ member_count: count }) => numberText(count),
   },
   { name: 'Description', className: 'full prose rest', cell: ({ description }) => description },
@@ -39,30 +39,23 @@ const COLUMNS: readonly Column<Group>[] = [
     name: 'Managed',
     className: 'line',
     isLabelled: true,
-    order: 'source',
-    cell: ({ source }) => <span className="dim">{MANAGED[source]}</span>,
+    sortKey: 'source',
+    cell: ({ source }) => <span className="dim">{MANAGED_BY_TEXTS[source]}</span>,
   },
-  {
-    name: 'Since',
-    className: 'date',
-    isLabelled: true,
-    order: 'created_at',
-    cell: ({ created_at: at }) => <Moment at={at} />,
-  },
+  momentColumn('Since', 'created_at'),
 ];
 
-/** Every group, with its members and who manages them. */
 export function Groups() {
   const [isAdding, setAdding] = useState(false);
-  const { asked } = useFilters([]);
+  const { values } = useFilters([]);
   const list = usePages(
-    ['groups', asked],
-    (page) => bodyOf(api.GET('/api/admin/groups', { params: { query: { ...asked, ...page } } })),
-    { isKept: true },
+    ['groups', values],
+    (page) => bodyOf(api.GET('/api/admin/groups', { params: { query: { ...values, ...page } } })),
+    { isPreviousKept: true },
   );
   return (
     <Page
-      isClose
+      isCompact
       title="Groups"
       actions={
         <Button text="New group" look="primary" icon="plus" aria-expanded={isAdding} onClick={() => setAdding(true)} />
@@ -73,10 +66,10 @@ export function Groups() {
       <Listing
         name="Groups"
         list={list}
-        empty={
-          <NoEntry
-            asked={asked}
-            word="group"
+        emptyState={
+          <EmptyList
+            filterValues={values}
+            entryKind="group"
             title="There is no group yet"
             text="Make one here, or have the identity provider push its groups by SCIM."
           />
@@ -88,18 +81,18 @@ export function Groups() {
   );
 }
 
-/** The form of a new group, or of an existing one, whose name may be the provider's. */
+/** The form of a new or an existing group. The name of a group from the identity provider cannot be changed. */
 export function GroupForm({ group, close }: { group?: Group; close: () => void }) {
   const [{ name, description }, field] = useForm({ name: group?.name ?? '', description: group?.description ?? '' });
   const [, navigate] = useLocation();
-  const isNamed = group === undefined || group.source === 'local';
-  const saving = useMutation({
+  const canBeRenamed = group === undefined || group.source === 'local';
+  const saveMutation = useMutation({
     mutationFn: () => {
       const body = { name: name.trim(), description: description.trim() || null };
       if (group === undefined) return bodyOf(api.POST('/api/admin/groups', { body }));
       const params = { path: { id: group.id } };
-      const change = isNamed ? body : { description: body.description };
-      return bodyOf(api.PATCH('/api/admin/groups/{id}', { params, body: change }));
+      const changedFields = canBeRenamed ? body : { description: body.description };
+      return bodyOf(api.PATCH('/api/admin/groups/{id}', { params, body: changedFields }));
     },
     onSuccess: ({ id }) => {
       close();
@@ -107,12 +100,12 @@ export function GroupForm({ group, close }: { group?: Group; close: () => void }
       return refreshAccess();
     },
   });
-  const label = group === undefined ? 'New group' : isNamed ? 'Rename the group' : 'Describe the group';
+  const label = group === undefined ? 'New group' : canBeRenamed ? 'Rename the group' : 'Describe the group';
   return (
-    <Form isPanel label={label} doing={saving} act="Save" close={close}>
+    <Form isPanel label={label} mutation={saveMutation} action="Save" close={close}>
       <div className={group === undefined ? 'pair' : 'stack stack--tight'}>
-        {isNamed && <TextField label="Name" {...field('name')} maxLength={128} autoFocus required />}
-        <TextField label="Description" {...field('description')} maxLength={1000} autoFocus={!isNamed} />
+        {canBeRenamed && <TextField label="Name" {...field('name')} maxLength={128} autoFocus required />}
+        <TextField label="Description" {...field('description')} maxLength={1000} autoFocus={!canBeRenamed} />
       </div>
     </Form>
   );

@@ -1,74 +1,75 @@
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
-import { api, bodyOf, fieldErrorsOf, isProblem, type Versioned, versionOf } from '../api/client.js';
+import { api, bodyOf, fieldErrorsOf, isProblem, type VersionedBody, versionedBodyOf } from '../api/client.js';
 import { refreshAccess } from '../api/entries.js';
 import { readGuarantee, useGuarantee, useJudgement } from '../api/guarantees.js';
-import { countText } from '../domain/count-text.js';
+import { breachesText } from '../domain/count-text.js';
 import { offeredNode } from '../domain/grant-form.js';
 import * as forms from '../domain/guarantee-form.js';
 import { momentText } from '../domain/moment-text.js';
 import { now } from '../now.js';
-import { Act, ProofForm } from '../parts/act.js';
-import { useFormInAddress, useUnsaved } from '../parts/address.js';
+import { ActionButton, ProofForm } from '../parts/action-dialog.js';
+import { useFormInAddress, useUnsavedWarning } from '../parts/address.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
-import { Check, fieldsOf, Segments, TextField } from '../parts/form.js';
+import { Checkbox, fieldsOf, Segments, TextField } from '../parts/form.js';
 import { Failure, Note, Notice, showToast } from '../parts/notice.js';
 import { EntryPage, PageHead, Region } from '../parts/page.js';
-import { PlaceFields, PrivilegeChecks } from '../parts/place-fields.js';
-import { ColumnCombobox, Principals } from '../parts/policy-fields.js';
+import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
+import { ColumnCombobox, PrincipalsField } from '../parts/policy-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { Sentence } from '../parts/sentence.js';
-import { useFirst } from '../parts/table.js';
+import { useShowMore } from '../parts/table.js';
 import { Breach } from '../parts/why-chains.js';
 import { checkedText } from './guarantees.js';
 
-/** One guarantee, or a new one. */
 export function GuaranteePage() {
   const { id = '' } = useParams();
   const isNew = id === 'new';
   const query = useGuarantee(isNew ? null : Number(id), true);
-  if (isNew) return <GuaranteeEditor key={id} loaded={null} />;
+  if (isNew) return <GuaranteeEditor key={id} loadedGuarantee={null} />;
   return (
     <EntryPage title="Guarantee" query={query}>
-      {(loaded) => <GuaranteeEditor key={id} loaded={loaded} />}
+      {(loadedGuarantee) => <GuaranteeEditor key={id} loadedGuarantee={loadedGuarantee} />}
     </EntryPage>
   );
 }
 
-type Read = Versioned<forms.Guarantee>;
+type LoadedGuarantee = VersionedBody<forms.Guarantee>;
 
-/** The form of a guarantee, beside its sentence and the judgement of it. */
-function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
-  const [read, setRead] = useState(loaded);
-  const [theirs, setTheirs] = useState<Read | null>(null);
-  const base = read?.body ?? null;
-  const saved = base === null ? forms.NEW_GUARANTEE : forms.formOfGuarantee(base);
-  const [form, setForm, isKept] = useFormInAddress(
-    (address) => forms.guaranteeOfAddress(address, saved),
-    (draft) => forms.addressOfGuarantee(draft, saved),
+/** The form of a guarantee, beside its sentence and the verdict whether it holds. */
+function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee | null }) {
+  /** The saved guarantee that the form changes; null: the guarantee is new. */
+  const [base, setBase] = useState(loadedGuarantee);
+  const [theirGuarantee, setTheirGuarantee] = useState<LoadedGuarantee | null>(null);
+  const guarantee = base?.body ?? null;
+  const savedForm = guarantee === null ? forms.NEW_GUARANTEE : forms.formOfGuarantee(guarantee);
+  const [form, setForm, isInAddress] = useFormInAddress(
+    (address) => forms.guaranteeFromAddress(address, savedForm),
+    (draft) => forms.addressOfGuarantee(draft, savedForm),
   );
-  const [isTried, setTried] = useState(false);
-  const [, go] = useLocation();
-  const isUnchanged = forms.addressOfGuarantee(form, saved).size === 0;
-  useUnsaved(!isUnchanged && !isKept);
+  const [isSubmitted, setSubmitted] = useState(false);
+  const [, navigate] = useLocation();
+  const address = forms.addressOfGuarantee(form, savedForm);
+  const isUnchanged = address.size === 0;
+  useUnsavedWarning(!isUnchanged && !isInAddress);
   const body = forms.guaranteeOfForm(form);
   const judgement = useJudgement(body);
   const { error, retry } = judgement;
-  const change = (part: Partial<forms.GuaranteeForm>): void => setForm((before) => ({ ...before, ...part }));
-  const title = base?.name ?? 'New guarantee';
-  const params = { path: { id: base?.id ?? 0 }, header: { 'If-Match': read?.version ?? '*' } };
-  /** Null: it was changed meanwhile. */
-  const save = async (): Promise<Read | null> => {
-    setTried(true);
+  const change = (changes: Partial<forms.GuaranteeForm>): void => setForm((oldForm) => ({ ...oldForm, ...changes }));
+  const title = guarantee?.name ?? 'New guarantee';
+  const params = { path: { id: guarantee?.id ?? 0 }, header: { 'If-Match': base?.version ?? '*' } };
+  /** Saves the form. @returns the saved guarantee; null: somebody else has changed it meanwhile */
+  const save = async (): Promise<LoadedGuarantee | null> => {
+    setSubmitted(true);
     if (body === null || body.name === '') throw new Error('Fill in what is missing.');
-    if (base === null) return versionOf(api.POST('/api/admin/guarantees', { body }));
+    if (guarantee === null) return versionedBodyOf(api.POST('/api/admin/guarantees', { body }));
     try {
-      return await versionOf(api.PUT('/api/admin/guarantees/{id}', { params, body }));
+      return await versionedBodyOf(api.PUT('/api/admin/guarantees/{id}', { params, body }));
     } catch (problem) {
       if (!isProblem(problem, 'precondition_failed')) throw problem;
-      setTheirs(await readGuarantee(base.id));
+      setTheirGuarantee(await readGuarantee(guarantee.id));
       return null;
     }
   };
@@ -78,77 +79,80 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
         <PageHead
           title={title}
           intro={
-            base === null ? (
+            guarantee === null ? (
               'Nothing is written until you save it.'
             ) : (
               <>
-                Written <Moment at={base.changed_at} /> by {base.written_by?.name ?? 'the command line'}.
+                Written <Moment time={guarantee.changed_at} /> by {guarantee.written_by?.name ?? 'the command line'}.
               </>
             )
           }
           actions={
-            base !== null && (
+            guarantee !== null && (
               <>
-                <ButtonLink text="History" href={`/audit?subject=guarantee:${base.id}`} />
-                <Act
-                  title={`Delete ${base.name}?`}
-                  act="Delete"
+                <ButtonLink text="History" href={`/audit?subject=guarantee:${guarantee.id}`} />
+                <ActionButton
+                  title={`Delete ${guarantee.name}?`}
+                  action="Delete"
                   isDanger
-                  asks="recent proof"
+                  proof="recent"
                   run={() => bodyOf(api.DELETE('/api/admin/guarantees/{id}', { params }))}
-                  done={() => {
-                    showToast({ text: `${base.name} is deleted.` });
-                    return refreshAccess(() => go('/guarantees'));
+                  onDone={() => {
+                    showToast({ text: `${guarantee.name} is deleted.` });
+                    return refreshAccess(() => navigate('/guarantees'));
                   }}
                   button={{ text: 'Delete…', look: 'danger quiet' }}
                 >
-                  <p>{forms.isRefusing(base) ? 'Then nothing refuses what it forbids.' : 'It is no longer judged.'}</p>
-                </Act>
+                  <p>
+                    {forms.isBlocking(guarantee) ? 'Then nothing refuses what it forbids.' : 'It is no longer judged.'}
+                  </p>
+                </ActionButton>
               </>
             )
           }
         />
         <ProofForm
           label={title}
-          act="Save"
-          isOff={base !== null && isUnchanged}
-          asks={base === null || isUnchanged ? undefined : 'recent proof'}
+          action="Save"
+          isDisabled={guarantee !== null && isUnchanged}
+          proof={guarantee === null || isUnchanged ? undefined : 'recent'}
           values={form}
+          returnSearch={isInAddress ? address : undefined}
           run={async () => ({ written: await save(), sent: form })}
-          done={({ written, sent }) => {
+          onDone={({ written, sent }) => {
             if (written === null) return;
             const { id, name } = written.body;
             showToast({ text: `${name} is saved.` });
-            setRead(written);
-            setTheirs(null);
-            // Text that was typed meanwhile stays, and so does this page.
-            const isSent = form === sent;
-            if (isSent) setForm(forms.formOfGuarantee(written.body));
-            void refreshAccess(() => isSent && loaded === null && go(`/guarantees/${id}`));
+            setBase(written);
+            setTheirGuarantee(null);
+            // If text was typed during the request, the form keeps the text and the page stays open.
+            const isFormUnchanged = form === sent;
+            if (isFormUnchanged) setForm(forms.formOfGuarantee(written.body));
+            void refreshAccess(() => isFormUnchanged && loadedGuarantee === null && navigate(`/guarantees/${id}`));
           }}
-          close={() => go('/guarantees')}
+          close={() => navigate('/guarantees')}
         >
           {() => (
             <>
-              {theirs !== null && (
+              {theirGuarantee !== null && (
                 <ChangedMeanwhile
-                  what="guarantee"
-                  by={theirs.body.written_by?.name ?? 'The command line'}
-                  at={theirs.body.changed_at}
+                  entryKind="guarantee"
+                  changedBy={theirGuarantee.body.written_by?.name ?? 'The command line'}
+                  changedAt={theirGuarantee.body.changed_at}
                   fields={forms.GUARANTEE_FIELDS}
-                  theirs={forms.formOfGuarantee(theirs.body)}
-                  mine={form}
-                  choose={(chosen) => {
-                    setForm(chosen);
-                    setRead(theirs);
-                    setTheirs(null);
+                  theirForm={forms.formOfGuarantee(theirGuarantee.body)}
+                  myForm={form}
+                  choose={(chosenForm) => {
+                    setForm(chosenForm);
+                    setBase(theirGuarantee);
+                    setTheirGuarantee(null);
                   }}
                 />
               )}
               <GuaranteeFields
                 form={form}
                 change={change}
-                errors={{ ...(isTried && forms.missingIn(form)), ...fieldErrorsOf(error) }}
+                errors={{ ...(isSubmitted && forms.missingFieldTexts(form)), ...fieldErrorsOf(error) }}
               />
             </>
           )}
@@ -157,7 +161,7 @@ function GuaranteeEditor({ loaded }: { loaded: Read | null }) {
       <div className="sunken stack">
         <Verdict
           form={form}
-          saved={isUnchanged ? base : null}
+          savedGuarantee={isUnchanged ? guarantee : null}
           {...judgement}
           makeReported={() => change({ mode: 'reported' })}
         />
@@ -174,45 +178,46 @@ const MODES = [
 
 interface FieldsProps<F> {
   form: F;
-  change: (part: Partial<F>) => void;
+  change: (changes: Partial<F>) => void;
   errors: Readonly<Record<string, string>>;
 }
 
 function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeForm>) {
   const { kind } = form;
   const field = fieldsOf(form, change, errors);
-  const scope = (at: 'first' | 'second') => {
-    const { value, set } = field(at);
-    return <ScopeFields form={value} change={(part) => set({ ...value, ...part })} errors={errors} at={at} />;
+  const scopeFields = (name: 'first' | 'second') => {
+    const { value, set } = field(name);
+    const changeScope = (changes: Partial<forms.ScopeForm>): void => set({ ...value, ...changes });
+    return <ScopeFields form={value} change={changeScope} errors={errors} field={name} />;
   };
   return (
     <>
       <Segments legend="Kind" choices={forms.GUARANTEE_KINDS} {...field('kind')} />
       {kind === 'at_most' && <TextField label="People and engine principals" {...field('count')} />}
       {kind === 'only' ? (
-        <Principals title="Who may" each="Person or group" {...field('except')} error={errors['principals']} />
+        <PrincipalsField title="Who may" addLabel="Person or group" {...field('except')} error={errors['principals']} />
       ) : (
-        <PrincipalCombobox {...field('principal')} placeholder={forms.isOfEveryone(kind) ? 'Everyone' : ''} />
+        <PrincipalCombobox {...field('principal')} placeholder={forms.isEveryoneByDefault(kind) ? 'Everyone' : ''} />
       )}
-      {forms.hasExceptions(kind) && <Principals title="Except" each="Exception" {...field('except')} />}
+      {forms.hasExceptions(kind) && <PrincipalsField title="Except" addLabel="Exception" {...field('except')} />}
       {kind === 'apart' ? (
         <>
-          <Region title="First" isStack>
-            {scope('first')}
+          <Region title="First" isTightStack>
+            {scopeFields('first')}
           </Region>
-          <Region title="Second" isStack>
-            {scope('second')}
+          <Region title="Second" isTightStack>
+            {scopeFields('second')}
           </Region>
         </>
       ) : (
-        scope('first')
+        scopeFields('first')
       )}
       <TextField label="Name" {...field('name')} maxLength={100} />
       <TextField label="Description" {...field('description')} rows={2} />
       <div className="field">
         <Segments legend="Mode" choices={MODES} {...field('mode')} />
         <p className="hint">
-          {forms.isRefusing(form)
+          {forms.isBlocking(form)
             ? 'What would break it is refused, and no version that breaks it is published.'
             : 'It refuses nothing: writes are warned, and an alert fires while it is broken.'}
         </p>
@@ -221,99 +226,98 @@ function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeFo
   );
 }
 
-/** The scope of a guarantee: a node with everything below it, and privileges there, or reading without masks and filters. */
-function ScopeFields({ form, change, errors, at }: FieldsProps<forms.ScopeForm> & { at: string }) {
-  const { place, catalog, schema, table, isUnfiltered } = form;
+/** The form fields of a guarantee's scope: the node (everything below it is included), and privileges, or reading without masks and filters. */
+function ScopeFields({ form, change, errors, field: errorField }: FieldsProps<forms.ScopeForm> & { field: string }) {
+  const { nodeKind, catalog, schema, table, isUnfiltered } = form;
   const field = fieldsOf(form, change, errors);
   return (
     <>
-      <PlaceFields form={form} change={change} error={errors[at] ?? errors['resource']} />
-      {place === 'data' && (
+      <NodeFields form={form} change={change} error={errors[errorField] ?? errors['resource']} />
+      {nodeKind === 'data' && (
         <div className="field">
-          <ColumnCombobox table={[catalog, schema, table]} {...field('column')} placeholder="whole rows" />
-          <Check
+          <ColumnCombobox tablePath={[catalog, schema, table]} {...field('column')} placeholder="whole rows" />
+          <Checkbox
             value="unfiltered"
             text="Only reading without a row filter"
-            all={isUnfiltered ? ['unfiltered'] : []}
-            set={(all) => change({ isUnfiltered: all.length > 0 })}
+            values={isUnfiltered ? ['unfiltered'] : []}
+            set={(values) => change({ isUnfiltered: values.length > 0 })}
           />
         </div>
       )}
-      {!forms.isReading(form) && (
+      {!forms.isUnrestrictedReading(form) && (
         <div className="field">
           <PrivilegeChecks node={offeredNode(form)} holder={null} {...field('privileges')} />
-          <p className="hint">None chosen: {forms.defaultText('all of them', form)}.</p>
+          <p className="hint">If none is chosen: {forms.defaultPrivilegesText('all of them', form)}.</p>
         </div>
       )}
     </>
   );
 }
 
-interface VerdictProps extends Pick<ReturnType<typeof useJudgement>, 'judged' | 'isJudging'> {
+interface VerdictProps extends Pick<ReturnType<typeof useJudgement>, 'judgement' | 'isJudging'> {
   form: forms.GuaranteeForm;
-  /** The saved one; null: the form differs from it, or there is none. */
-  saved: forms.Guarantee | null;
+  /** The saved guarantee; null: the guarantee is new, or the form differs from the saved one. */
+  savedGuarantee: forms.Guarantee | null;
   makeReported: () => void;
 }
 
-/** Breaches that are shown at first. */
-const FIRST = 3;
+const INITIALLY_SHOWN_BREACHES = 3;
 
-/** A guarantee as a sentence, whether it holds today, and what breaks it. */
-function Verdict({ form, saved, judged, isJudging, makeReported }: VerdictProps) {
-  const { state = null, broken_by: count = 0, witnesses = [], checked = null, not_about: others = [] } = judged ?? {};
-  const [first, more] = useFirst(witnesses, FIRST);
+/** Shows a guarantee as a sentence, whether the guarantee holds today, and its breaches. */
+function Verdict({ form, savedGuarantee, judgement, isJudging, makeReported }: VerdictProps) {
+  const { state = null, broken_by: breachCount = 0, witnesses = [], checked = null, not_about = [] } = judgement ?? {};
+  const [shownWitnesses, moreButton] = useShowMore(witnesses, INITIALLY_SHOWN_BREACHES);
   const isBroken = state === 'broken';
-  const [look, icon] = isBroken
+  const [verdictClass, icon] = isBroken
     ? [' verdict--no', 'cross']
     : state === null
       ? [' verdict--open', 'guarantee']
       : ['', 'check'];
-  const since = saved?.since ? ` since ${momentText(new Date(saved.since), now())}` : '';
-  const text = isBroken ? `Broken today by ${countText(count, 'breach', { plural: 'breaches' })}` : 'Holds today';
+  const sinceText = savedGuarantee?.since ? ` since ${momentText(new Date(savedGuarantee.since), now())}` : '';
+  const stateText = isBroken ? `Broken today by ${breachesText(breachCount)}` : 'Holds today';
   return (
     <>
       <div className="answer">
-        <span className={`verdict${look}`} aria-hidden="true">
+        <span className={`verdict${verdictClass}`} aria-hidden="true">
           <Icon name={icon} />
         </span>
         <div>
           <h2 className="prose">
-            <Sentence parts={forms.sentenceOf(form)} />.
+            <Sentence parts={forms.guaranteeSentence(form)} />.
           </h2>
           <p className="dim" role="status" aria-busy={isJudging}>
             {state !== null
-              ? `${text}, judged ${checkedText(checked)}${isJudging ? ' · judging' : ''}`
+              ? `${stateText}, judged ${checkedText(checked)}${isJudging ? ' · judging' : ''}`
               : isJudging
                 ? 'Judging'
                 : 'Choose a principal, privileges and a node to see whether it holds.'}
           </p>
         </div>
       </div>
-      {isBroken && forms.isRefusing(form) && (
+      {isBroken && forms.isBlocking(form) && (
         <Notice
           tone="loss"
           title={
-            saved === null
+            savedGuarantee === null
               ? 'Broken today: it cannot be enforced'
-              : `Broken${since}: no version is published until it is mended`
+              : `Broken${sinceText}: no version is published until it is mended`
           }
-          text={`${saved === null ? '' : 'Revokes go out meanwhile. '}Mend what breaks it, change the sentence, or save it as reported.`}
+          text={`${savedGuarantee === null ? '' : 'Revokes go out meanwhile. '}Mend what breaks it, change the sentence, or save it as reported.`}
           actions={<Button text="Make it reported" look="small" onClick={makeReported} />}
         />
       )}
       {isBroken && (
-        <Region title="What breaks it" count={count}>
-          {first.map((witness) => (
-            <Breach key={witness.message} of={witness} />
+        <Region title="What breaks it" count={breachCount}>
+          {shownWitnesses.map((witness) => (
+            <Breach key={witness.message} witness={witness} />
           ))}
-          {more}
-          {count > witnesses.length && <p className="dim">The first {witnesses.length} can be shown.</p>}
+          {moreButton}
+          {breachCount > witnesses.length && <p className="dim">The first {witnesses.length} can be shown.</p>}
         </Region>
       )}
       <Note>
         It is not about where rows travel: a view whose owner reads a table, or a copy, is another table.
-        {others.length > 0 && ` Nor is it about service accounts: ${others.join(', ')}.`}
+        {not_about.length > 0 && ` Nor is it about service accounts: ${not_about.join(', ')}.`}
       </Note>
     </>
   );

@@ -1,13 +1,13 @@
 import { Link } from 'wouter';
 import { useGuarantees } from '../api/guarantees.js';
 import { countText, listText, peopleText } from '../domain/count-text.js';
-import { formOfGuarantee, type Guarantee, sentenceOf, textOf } from '../domain/guarantee-form.js';
+import { formOfGuarantee, type Guarantee, guaranteeSentence, sentenceText } from '../domain/guarantee-form.js';
 import { Badge, ButtonLink } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { type Filter, FilterBar, SEARCH, useFilters } from '../parts/filter-bar.js';
-import { NoEntry, Page, Region } from '../parts/page.js';
+import { EmptyList, Page, Region } from '../parts/page.js';
 import { Sentence } from '../parts/sentence.js';
-import { type Column, Listing, useFirst } from '../parts/table.js';
+import { type Column, Listing, useShowMore } from '../parts/table.js';
 import { Breach } from '../parts/why-chains.js';
 
 const FILTERS: readonly Filter[] = [
@@ -15,63 +15,62 @@ const FILTERS: readonly Filter[] = [
   { parameter: 'mode', name: 'Mode', choices: { enforced: 'enforced', reported: 'reported' } },
 ];
 
-const partsOf = (guarantee: Guarantee) => sentenceOf(formOfGuarantee(guarantee));
+const sentenceOf = (guarantee: Guarantee) => guaranteeSentence(formOfGuarantee(guarantee));
 
 const COLUMNS: readonly Column<Guarantee>[] = [
   {
     name: 'Guarantee',
     className: 'holder',
-    order: 'name',
+    sortKey: 'name',
     cell: ({ id, name }) => <Link href={`/guarantees/${id}`}>{name}</Link>,
   },
-  { name: 'Says', className: 'full prose', cell: (guarantee) => <Sentence parts={partsOf(guarantee)} /> },
+  { name: 'Says', className: 'full prose', cell: (guarantee) => <Sentence parts={sentenceOf(guarantee)} /> },
   {
     name: 'State',
-    className: 'line',
-    order: 'state',
+    className: 'line full',
+    sortKey: 'state',
     cell: ({ state, mode, since }) => (
       <>
         {state === null && <span className="dim">not judged yet</span>}
         {state === 'holds' && <Badge tone="gain" icon="check" text="holds" />}
-        {state === 'broken' && <Badge tone="loss" icon="cross" text={<>broken {since && <Moment at={since} />}</>} />}
+        {state === 'broken' && <Badge tone="loss" icon="cross" text={<>broken {since && <Moment time={since} />}</>} />}
         {mode === 'reported' && <span className="dim"> reported</span>}
       </>
     ),
   },
   {
     name: 'Proved',
-    className: 'line',
+    className: 'line full',
     isLabelled: true,
-    order: 'judged_at',
-    cell: ({ judged_at: at, checked }) =>
-      at !== null && (
+    sortKey: 'judged_at',
+    cell: ({ judged_at: judgedAt, checked }) =>
+      judgedAt !== null && (
         <>
-          <Moment at={at} /> <span className="dim">{checkedText(checked)}</span>
+          <Moment time={judgedAt} /> <span className="dim">{checkedText(checked)}</span>
         </>
       ),
   },
 ];
 
-/** *over 4 people, 12 nodes*. */
+/** The numbers of checked people and nodes: *over 4 people, 12 nodes*. */
 export function checkedText(checked: Guarantee['checked']): string {
   return checked === null ? '' : `over ${peopleText(checked.principals)}, ${countText(checked.nodes, 'node')}`;
 }
 
-/** Sentences that no version may break, and what breaks those that are broken. */
 export function Guarantees() {
-  const { asked } = useFilters(FILTERS);
-  const { [SEARCH]: text = '', state, mode } = asked;
-  const all = useGuarantees();
-  const items = all.items?.filter(
-    (each) =>
-      `${each.name} ${textOf(partsOf(each))}`.toLowerCase().includes(text.toLowerCase()) &&
-      (state ?? each.state) === each.state &&
-      (mode ?? each.mode) === each.mode,
+  const { values } = useFilters(FILTERS);
+  const { [SEARCH]: searchText = '', state, mode } = values;
+  const allGuarantees = useGuarantees();
+  const matchingGuarantees = allGuarantees.items?.filter(
+    (guarantee) =>
+      `${guarantee.name} ${sentenceText(sentenceOf(guarantee))}`.toLowerCase().includes(searchText.toLowerCase()) &&
+      (state ?? guarantee.state) === guarantee.state &&
+      (mode ?? guarantee.mode) === guarantee.mode,
   );
-  const list = { ...all, items: items ?? null };
+  const list = { ...allGuarantees, items: matchingGuarantees ?? null };
   return (
     <Page
-      isClose
+      isCompact
       title="Guarantees"
       intro="Sentences that no version may break. They speak of tables, not of where rows travel."
       actions={<ButtonLink text="New guarantee" look="primary" icon="plus" href="/guarantees/new" />}
@@ -79,14 +78,14 @@ export function Guarantees() {
       <FilterBar placeholder="Search guarantees" filters={FILTERS}>
         {listText(list, 'guarantee')}
       </FilterBar>
-      <Broken guarantees={items?.filter((each) => each.state === 'broken') ?? []} />
+      <BrokenGuarantees guarantees={matchingGuarantees?.filter((each) => each.state === 'broken') ?? []} />
       <Listing
         name="Guarantees"
         list={list}
-        empty={
-          <NoEntry
-            asked={asked}
-            word="guarantee"
+        emptyState={
+          <EmptyList
+            filterValues={values}
+            entryKind="guarantee"
             title="No guarantee yet"
             text="Nothing holds grants back. Begin with New guarantee."
           />
@@ -98,20 +97,19 @@ export function Guarantees() {
   );
 }
 
-/** Broken guarantees that are shown at first. */
-const FIRST = 3;
+const INITIALLY_SHOWN_GUARANTEES = 3;
 
-/** The broken ones, each with the first of its breaches. */
-function Broken({ guarantees }: { guarantees: readonly Guarantee[] }) {
-  const [first, more] = useFirst(guarantees, FIRST);
+/** The broken guarantees, each with the first of its breaches. */
+function BrokenGuarantees({ guarantees }: { guarantees: readonly Guarantee[] }) {
+  const [shownGuarantees, moreButton] = useShowMore(guarantees, INITIALLY_SHOWN_GUARANTEES);
   if (guarantees.length === 0) return null;
   return (
     <Region title="Broken" count={guarantees.length}>
-      {first.map(({ id, name, witnesses: [witness] }) => {
+      {shownGuarantees.map(({ id, name, witnesses: [witness] }) => {
         const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
-        return witness && <Breach key={id} of={witness} about={<b>{link}:</b>} />;
+        return witness && <Breach key={id} witness={witness} guaranteeLink={<b>{link}:</b>} />;
       })}
-      {more}
+      {moreButton}
     </Region>
   );
 }

@@ -1,40 +1,44 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { linkAtProvider, queries, useMe, useProvider } from '../api/session.js';
+import { linkAtProvider, queryClient, useOwnAccount, useIdentityProvider } from '../api/session.js';
+import { DAY_MS } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { EffectiveAccess, Sessions } from '../parts/account.js';
-import { Act, ProofForm, ReturnFailure } from '../parts/act.js';
-import { useAsked } from '../parts/address.js';
+import { ActionButton, ProofForm, ReturnFailure } from '../parts/action-dialog.js';
+import { useDialogInAddress } from '../parts/address.js';
 import { Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
-import { Check, NewPasswordField, TextField, useForm } from '../parts/form.js';
-import { Failure, Secret, showToast } from '../parts/notice.js';
-import { Empty, Fact, Page, Region } from '../parts/page.js';
+import { Checkbox, NewPasswordField, TextField, useForm } from '../parts/form.js';
+import { NewGrantLink } from '../parts/grants.js';
+import { Failure, SecretNotice, showToast } from '../parts/notice.js';
+import { EmptyState, Fact, Page, Region } from '../parts/page.js';
 import { type Column, Listing } from '../parts/table.js';
 
-/** What the person who is signed in may reach and through what, their sessions and their API tokens. */
+/** The page about the signed-in person: access with the grants that give it, sessions, and API tokens. */
 export function MyAccess() {
+  const { id, role } = useOwnAccount();
   return (
     <Page title="My access" intro="What you may reach, and through what.">
       <EffectiveAccess
         name="My access"
-        of="own"
-        why={null}
-        read={(page) => bodyOf(api.GET('/api/access/effective', { params: { query: page } }))}
-        empty={
-          <Empty
+        account="own"
+        whyHref={null}
+        readPage={(page) => bodyOf(api.GET('/api/access/effective', { params: { query: page } }))}
+        emptyState={
+          <EmptyState
             title="You reach nothing yet"
-            text="No grant names you or a group that you are in. Ask an administrator for what you need."
+            text="No grant names you or a group that you are in. Administrators make grants."
+            action={role === 'admin' && <NewGrantLink query={`?principal=user:${id}`} />}
           />
         }
       />
       <div className="pair">
         <Sessions
-          of="own"
-          read={(page) => bodyOf(api.GET('/api/auth/sessions', { params: { query: page } }))}
-          end={endOwn}
-          endAll={(others) => Promise.all(others.map(({ id }) => endOwn(id)))}
+          account="own"
+          readPage={(page) => bodyOf(api.GET('/api/auth/sessions', { params: { query: page } }))}
+          endSession={endOwnSession}
+          endAllSessions={(sessions) => Promise.all(sessions.map(({ id }) => endOwnSession(id)))}
         />
         <ApiTokens />
         <OwnAccount />
@@ -44,32 +48,29 @@ export function MyAccess() {
   );
 }
 
-function endOwn(id: string): Promise<unknown> {
+function endOwnSession(id: string): Promise<unknown> {
   return bodyOf(api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } }));
 }
 
-type Changed = 'e-mail' | 'password';
-
-/** The own name, e-mail address and password. */
 function OwnAccount() {
-  const { asked, ask, close } = useAsked('ask');
-  const { username, has_password: hasPassword } = useMe();
+  const { dialog, openDialog, close } = useDialogInAddress('ask');
+  const { username, has_password: hasPassword } = useOwnAccount();
   const query = useQuery({ queryKey: ['own-account'], queryFn: () => bodyOf(api.GET('/api/auth/me')) });
-  const changed = (['e-mail', 'password'] as const).find((each) => each === asked);
+  const changedField = (['e-mail', 'password'] as const).find((each) => each === dialog);
   return (
     <Region
       title="Account"
-      isStack
+      isTightStack
       actions={
         hasPassword && (
           <span className="row">
-            <Button text="Change e-mail" look="small quiet" onClick={() => ask('e-mail')} />
-            <Button text="Change password" look="small quiet" onClick={() => ask('password')} />
+            <Button text="Change e-mail" look="small quiet" onClick={() => openDialog('e-mail')} />
+            <Button text="Change password" look="small quiet" onClick={() => openDialog('password')} />
           </span>
         )
       }
     >
-      {hasPassword && changed !== undefined && <OwnChange key={changed} of={changed} close={close} />}
+      {hasPassword && changedField !== undefined && <OwnChange key={changedField} kind={changedField} close={close} />}
       {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
       <dl className="facts facts--rows">
         <Fact name="Username">{username}</Fact>
@@ -80,22 +81,22 @@ function OwnAccount() {
   );
 }
 
-function OwnChange({ of, close }: { of: Changed; close: () => void }) {
-  const [{ next }, field] = useForm({ next: '' });
-  const change = async (current: string): Promise<void> => {
-    const proof = { current_password: current };
-    if (of === 'e-mail') await bodyOf(api.PATCH('/api/auth/me', { body: { ...proof, email: next.trim() } }));
-    else await bodyOf(api.POST('/api/auth/password', { body: { ...proof, new_password: next } }));
+function OwnChange({ kind, close }: { kind: 'e-mail' | 'password'; close: () => void }) {
+  const [{ next: newValue }, field] = useForm({ next: '' });
+  const run = async (currentPassword: string): Promise<void> => {
+    const proof = { current_password: currentPassword };
+    if (kind === 'e-mail') await bodyOf(api.PATCH('/api/auth/me', { body: { ...proof, email: newValue.trim() } }));
+    else await bodyOf(api.POST('/api/auth/password', { body: { ...proof, new_password: newValue } }));
   };
-  const done = (): void => {
-    showToast({ text: `Your ${of === 'e-mail' ? 'e-mail address' : 'password'} is changed.` });
+  const onDone = (): void => {
+    showToast({ text: `Your ${kind === 'e-mail' ? 'e-mail address' : 'password'} is changed.` });
     close();
-    void queries.invalidateQueries();
+    void queryClient.invalidateQueries();
   };
   return (
-    <ProofForm isPanel label={`Change ${of}`} act="Save" asks="password" run={change} done={done} close={close}>
+    <ProofForm isPanel label={`Change ${kind}`} action="Save" proof="password" {...{ run, onDone, close }}>
       {() =>
-        of === 'e-mail' ? (
+        kind === 'e-mail' ? (
           <TextField label="New e-mail" type="email" {...field('next')} maxLength={254} autoFocus required />
         ) : (
           <>
@@ -108,61 +109,61 @@ function OwnChange({ of, close }: { of: Changed; close: () => void }) {
   );
 }
 
-/** Why nothing was linked. */
-const TEXTS = {
+/** Why the account was not linked, by error code. */
+const NOT_LINKED_TEXTS = {
   sign_in_cancelled: 'You did not sign in at the provider. Nothing was linked.',
   person_linked: 'Whoever signed in there has another account here. Nothing was linked.',
   other: 'The provider sent you back, and nothing was linked.',
 };
 
-/** The link of the own account to the identity provider, if there is one. */
+/** Shows whether the signed-in account is linked to the identity provider, if there is a provider. */
 function ProviderLink() {
-  const { data: provider } = useProvider();
-  return provider?.enabled === true ? <Link name={provider.name ?? 'the provider'} /> : null;
+  const { data: provider } = useIdentityProvider();
+  return provider?.enabled === true ? <ProviderLinkRegion name={provider.name ?? 'the provider'} /> : null;
 }
 
-function Link({ name }: { name: string }) {
-  const { asked } = useAsked('ask'); // a failure while a dialog is open belongs to that dialog
-  const { has_password: hasPassword } = useMe();
+function ProviderLinkRegion({ name }: { name: string }) {
+  const { dialog } = useDialogInAddress('ask'); // a failure while a dialog is open belongs to that dialog
+  const { has_password: hasPassword } = useOwnAccount();
   const query = useQuery({ queryKey: ['own-link'], queryFn: () => bodyOf(api.GET('/api/auth/oidc/link')) });
   const linkedAt = query.data?.linked_at;
   return (
     <Region
       title={`Sign-in with ${name}`}
-      isStack
+      isTightStack
       actions={
         hasPassword &&
         linkedAt !== undefined &&
         (linkedAt === null ? (
-          <Act
+          <ActionButton
             title={`Link to ${name}?`}
-            act="Sign in at the provider"
+            action="Sign in at the provider"
             slug="link"
-            asks="password"
+            proof="password"
             run={linkAtProvider}
             button={{ text: 'Link…', look: 'small quiet' }}
           >
             <p>You sign in at {name} as yourself, and come back here.</p>
-          </Act>
+          </ActionButton>
         ) : (
-          <Act
+          <ActionButton
             title={`Unlink from ${name}?`}
-            act="Unlink"
+            action="Unlink"
             run={() => bodyOf(api.DELETE('/api/auth/oidc/link'))}
-            done={() => queries.invalidateQueries()}
+            onDone={() => queryClient.invalidateQueries()}
             button={{ text: 'Unlink…', look: 'small quiet' }}
           >
             <p>You sign in with your password alone. Sessions that began at {name} end.</p>
-          </Act>
+          </ActionButton>
         ))
       }
     >
-      {asked === null && <ReturnFailure texts={TEXTS} />}
+      {dialog === null && <ReturnFailure texts={NOT_LINKED_TEXTS} />}
       {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {linkedAt === null && <p className="dim">Not linked. Link your account to sign in there as well.</p>}
       {typeof linkedAt === 'string' && (
         <p>
-          Linked since <Moment at={linkedAt} />.
+          Linked since <Moment time={linkedAt} />.
         </p>
       )}
     </Region>
@@ -172,9 +173,8 @@ function Link({ name }: { name: string }) {
 type Token = Schemas['ApiTokenResponse'];
 type Scope = Token['scopes'][number];
 
-const KEY = ['own-tokens'];
-const MOST = 50;
-const DAY = 86_400_000;
+const TOKENS_KEY = ['own-tokens'];
+const MAX_TOKENS = 50;
 
 const SCOPES: readonly { scope: Scope; hint: string; isForAdministrators?: true }[] = [
   { scope: 'queries', hint: 'Run SQL under your name.' },
@@ -183,88 +183,88 @@ const SCOPES: readonly { scope: Scope; hint: string; isForAdministrators?: true 
   { scope: 'admin.write', hint: 'Grant, revoke, publish.', isForAdministrators: true },
 ];
 
-const COLUMNS: readonly Column<Token>[] = [
+const TOKEN_COLUMNS: readonly Column<Token>[] = [
   { name: 'Name', cell: ({ name }) => name },
   { name: 'Scopes', cell: ({ scopes }) => <span className="dim">{scopes.join(', ')}</span> },
-  { name: 'Expires', className: 'nowrap', isLabelled: true, cell: ({ expires_at: at }) => <Moment at={at} /> },
+  { name: 'Expires', className: 'nowrap', isLabelled: true, cell: ({ expires_at: time }) => <Moment time={time} /> },
   {
     name: 'Action',
     className: 'num',
-    isHidden: true,
+    isNameHidden: true,
     cell: ({ id, name }) => (
-      <Act
+      <ActionButton
         title={`Revoke ${name}?`}
-        act="Revoke"
+        action="Revoke"
         slug={`revoke-${id}`}
         isDanger
         run={() => bodyOf(api.DELETE('/api/auth/tokens/{id}', { params: { path: { id } } }))}
-        done={() => queries.invalidateQueries({ queryKey: KEY })}
+        onDone={() => queryClient.invalidateQueries({ queryKey: TOKENS_KEY })}
         button={{ look: 'small quiet', 'aria-label': `Revoke ${name}` }}
       >
         <p>Programs that use it are refused from then on.</p>
-      </Act>
+      </ActionButton>
     ),
   },
 ];
 
-/** The own tokens of programs: made, shown once, and revoked. */
+/** The API tokens of the signed-in user. A new token is shown once. */
 function ApiTokens() {
-  const { asked, ask, close } = useAsked('ask');
-  const [made, setMade] = useState<Schemas['NewApiTokenResponse'] | null>(null);
-  const query = useQuery({ queryKey: KEY, queryFn: () => bodyOf(api.GET('/api/auth/tokens')) });
-  const items = query.data?.items ?? null;
+  const { dialog, openDialog, close } = useDialogInAddress('ask');
+  const [newToken, setNewToken] = useState<Schemas['NewApiTokenResponse'] | null>(null);
+  const query = useQuery({ queryKey: TOKENS_KEY, queryFn: () => bodyOf(api.GET('/api/auth/tokens')) });
+  const tokens = query.data?.items ?? null;
   return (
     <Region
       title="API tokens"
-      isStack
-      count={items !== null && `${items.length} of ${MOST}`}
-      actions={<Button text="New token" look="small quiet" icon="plus" onClick={() => ask('new-token')} />}
+      isTightStack
+      count={tokens !== null && `${tokens.length} of ${MAX_TOKENS}`}
+      actions={<Button text="New token" look="small quiet" icon="plus" onClick={() => openDialog('new-token')} />}
     >
-      {made !== null && (
-        <Secret
-          title={`Token ${made.name}`}
-          secret={made.token}
-          expiresAt={made.expires_at}
-          close={() => setMade(null)}
+      {newToken !== null && (
+        <SecretNotice
+          title={`Token ${newToken.name}`}
+          secret={newToken.token}
+          expiresAt={newToken.expires_at}
+          close={() => setNewToken(null)}
         >
           Give it to the program it is for.
-        </Secret>
+        </SecretNotice>
       )}
-      {asked === 'new-token' && (
+      {dialog === 'new-token' && (
         <NewToken
           close={close}
-          done={(token) => {
-            setMade(token);
+          onDone={(token) => {
+            setNewToken(token);
             close();
-            void queries.invalidateQueries({ queryKey: KEY });
+            void queryClient.invalidateQueries({ queryKey: TOKENS_KEY });
           }}
         />
       )}
       <Listing
         name="API tokens"
-        list={{ query, items }}
-        empty={<p className="dim">No program acts in your name.</p>}
-        columns={COLUMNS}
+        list={{ query, items: tokens }}
+        emptyState={<p className="dim">No program acts in your name.</p>}
+        columns={TOKEN_COLUMNS}
         keyOf={({ id }) => id}
       />
     </Region>
   );
 }
 
-function NewToken({ close, done }: { close: () => void; done: (token: Schemas['NewApiTokenResponse']) => void }) {
-  const isAdministrator = useMe().role === 'admin';
-  const offered = SCOPES.filter(({ isForAdministrators }) => isForAdministrators !== true || isAdministrator);
+function NewToken({ close, onDone }: { close: () => void; onDone: (token: Schemas['NewApiTokenResponse']) => void }) {
+  const isAdministrator = useOwnAccount().role === 'admin';
+  const offeredScopes = SCOPES.filter(({ isForAdministrators }) => isForAdministrators !== true || isAdministrator);
   const [{ name, scopes, until }, field] = useForm(() => ({
     name: '',
     scopes: ['queries'] as Scope[],
-    until: new Date(now().getTime() + 90 * DAY).toISOString().slice(0, 10),
+    until: new Date(now().getTime() + 90 * DAY_MS).toISOString().slice(0, 10),
   }));
   const body = { name: name.trim(), scopes, expires_at: `${until}T00:00:00Z` };
-  const make = () => bodyOf(api.POST('/api/auth/tokens', { body }));
+  const createToken = () => bodyOf(api.POST('/api/auth/tokens', { body }));
   return (
-    <ProofForm isPanel label="New token" act="Save" asks="recent proof" run={make} done={done} close={close}>
-      {(isHere) =>
-        isHere && (
+    <ProofForm isPanel label="New token" action="Save" proof="recent" run={createToken} onDone={onDone} close={close}>
+      {(mayActNow) =>
+        mayActNow && (
           <>
             <div className="pair">
               <TextField label="Name" {...field('name')} maxLength={128} autoFocus required />
@@ -272,8 +272,8 @@ function NewToken({ close, done }: { close: () => void; done: (token: Schemas['N
             </div>
             <fieldset>
               <legend>Scopes</legend>
-              {offered.map(({ scope, hint }) => (
-                <Check key={scope} value={scope} all={scopes} set={field('scopes').set} hint={hint} />
+              {offeredScopes.map(({ scope, hint }) => (
+                <Checkbox key={scope} value={scope} values={scopes} set={field('scopes').set} hint={hint} />
               ))}
             </fieldset>
           </>

@@ -6,8 +6,8 @@ import { usePreview } from '../api/drafts.js';
 import { refreshAccess } from '../api/entries.js';
 import { countText, peopleText } from '../domain/count-text.js';
 import {
-  addressOfForm,
-  formOfAddress,
+  addressOfGrantForm,
+  grantFormFromAddress,
   type GrantForm,
   grantOfForm,
   nodeOfForm,
@@ -18,57 +18,57 @@ import { addressOfNode, pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { now } from '../now.js';
 import { useFormInAddress } from '../parts/address.js';
-import { Changes, DraftChange, Totals } from '../parts/changes.js';
+import { DraftCounts, DraftEffects, DraftTotals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { Check, fieldsOf, TextField } from '../parts/form.js';
+import { Checkbox, fieldsOf, TextField } from '../parts/form.js';
 import { Failure, showToast } from '../parts/notice.js';
 import { PageHead } from '../parts/page.js';
-import { PlaceFields, PrivilegeChecks } from '../parts/place-fields.js';
+import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 
 /** The form of a grant, beside its preview. */
 export function GrantDraft() {
-  const [form, setForm] = useFormInAddress(formOfAddress, addressOfForm);
-  const [, go] = useLocation();
-  const [isTried, setTried] = useState(false);
+  const [form, setForm] = useFormInAddress(grantFormFromAddress, addressOfGrantForm);
+  const [, navigate] = useLocation();
+  const [isSubmitted, setSubmitted] = useState(false);
   const expiry = parseExpiry(form.expires, now());
-  const grant = 'problem' in expiry ? null : grantOfForm(form, expiry.at);
-  const draft = grant && { grant: [grant], revoke: form.revoke };
-  const granting = useMutation({
+  const grant = 'problem' in expiry ? null : grantOfForm(form, expiry.expiresAt);
+  const draft = grant && { grant: [grant], revoke: form.revokedIds };
+  const mutation = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/admin/grants/batch', { body: draft ?? {} })),
     onSuccess: ({ granted }) => {
-      const names = grant?.privileges.join(', ') ?? '';
+      const privilegesText = grant?.privileges.join(', ') ?? '';
       const node = grant?.resource ?? {};
       showToast({
-        text: `Granted ${names} on ${pathText(node)}. It is live with the next publication.`,
+        text: `Granted ${privilegesText} on ${pathText(node)}. It is live with the next publication.`,
         link: { href: addressOfNode(node), text: 'See who' },
         warnings: granted.flatMap(({ warnings = [] }) => warnings),
       });
-      return refreshAccess(() => go('/grants'));
+      return refreshAccess(() => navigate('/grants'));
     },
   });
-  const change = (part: Partial<GrantForm>): void => {
-    setForm((before) => ({ ...before, ...part }));
-    if (granting.isError) granting.reset();
+  const change = (changes: Partial<GrantForm>): void => {
+    setForm((oldForm) => ({ ...oldForm, ...changes }));
+    if (mutation.isError) mutation.reset();
   };
-  const { preview, isComputing, error, retry, more } = usePreview(draft, granting.isPending);
-  const errors = { ...(isTried && missingIn(form)), ...fieldErrorsOf(granting.error ?? error) };
+  const { preview, isComputing, error, retry, readMore } = usePreview(draft, mutation.isPending);
+  const errors = { ...(isSubmitted && missingFieldTexts(form)), ...fieldErrorsOf(mutation.error ?? error) };
   const field = fieldsOf(form, change, errors);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    setTried(true);
-    if (grant !== null && !isComputing && !granting.isPending) granting.mutate();
+    setSubmitted(true);
+    if (grant !== null && !isComputing && !mutation.isPending) mutation.mutate();
     else event.currentTarget.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   };
-  const gaining = preview?.people_gaining ?? 0;
+  const gainCount = preview?.people_gaining ?? 0;
   return (
     <main id="main" className="split split--draft" tabIndex={-1}>
       <form className="stack" aria-label="New grant" onSubmit={submit} noValidate>
         <PageHead title="New grant" intro="Nothing is written until you grant it." />
         <PrincipalCombobox {...field('principal')} />
-        <PlaceFields form={form} change={change} error={errors['resource']} />
+        <NodeFields form={form} change={change} error={errors['resource']} />
         <PrivilegeChecks node={offeredNode(form)} holder={form.principal} {...field('privileges')} />
-        <Replaced form={form} set={field('revoke').set} />
+        <ReplacedGrants form={form} set={field('revokedIds').set} />
         <TextField
           label="Expires"
           {...field('expires')}
@@ -77,16 +77,16 @@ export function GrantDraft() {
           placeholder="never"
         />
         <TextField label="Description" {...field('description')} rows={2} />
-        {granting.isError && <Failure problem={granting.error} retry={() => granting.mutate()} />}
+        {mutation.isError && <Failure problem={mutation.error} retry={() => mutation.mutate()} />}
         <div className="actions actions--sticky">
           <Button
-            text={granting.isPending ? 'Granting…' : gaining === 0 ? 'Grant' : `Grant to ${peopleText(gaining)}`}
+            text={mutation.isPending ? 'Granting…' : gainCount === 0 ? 'Grant' : `Grant to ${peopleText(gainCount)}`}
             look="primary"
             type="submit"
-            isOff={grant === null || isComputing || granting.isPending}
+            isDisabled={grant === null || isComputing || mutation.isPending}
           />
           <ButtonLink text="Cancel" look="quiet" href="/grants" />
-          <DraftChange of={preview} />
+          <DraftCounts preview={preview} />
         </div>
       </form>
       <div className="sunken stack">
@@ -97,51 +97,51 @@ export function GrantDraft() {
               : 'Say to whom, on what, and what they may: who gains and who loses stands here.'}
           </p>
         ) : (
-          <Totals preview={preview} isComputing={isComputing} />
+          <DraftTotals preview={preview} isComputing={isComputing} />
         )}
-        {error !== null && !granting.isError && <Failure problem={error} retry={retry} />}
-        {preview !== null && <Changes preview={preview} more={more} />}
+        {error !== null && !mutation.isError && <Failure problem={error} retry={retry} />}
+        {preview !== null && <DraftEffects preview={preview} readMore={readMore} />}
       </div>
     </main>
   );
 }
 
 function expiryHint(expiry: Expiry): string {
-  if (!('at' in expiry) || expiry.at === null)
+  if (!('expiresAt' in expiry) || expiry.expiresAt === null)
     return 'Empty: until it is revoked. A day, such as 2027-03-31, is meant to its end in UTC.';
-  const days = daysUntil(expiry.at, now());
-  return `${expiry.at.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${countText(days, 'day')}`;
+  const days = daysUntil(expiry.expiresAt, now());
+  return `${expiry.expiresAt.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${countText(days, 'day')}`;
 }
 
-/** What a form lacks, by field. */
-function missingIn({ principal, privileges }: GrantForm): Record<string, string> {
+/** Messages for missing values of a form, by field. */
+function missingFieldTexts({ principal, privileges }: GrantForm): Record<string, string> {
   return {
     ...(principal === null && { principal: 'Choose who gets it.' }),
     ...(privileges.length === 0 && { privileges: 'Choose at least one.' }),
   };
 }
 
-/** Grants of the same holder on the node or below it, which the new one may replace. */
-function Replaced({ form, set }: { form: GrantForm; set: (revoke: number[]) => void }) {
-  const { principal, revoke } = form;
-  const node = form.place === 'data' ? nodeOfForm(form) : null;
+/** Lists older grants that can be revoked together with the new one. */
+function ReplacedGrants({ form, set }: { form: GrantForm; set: (grantIds: number[]) => void }) {
+  const { principal, revokedIds } = form;
+  const node = form.nodeKind === 'data' ? nodeOfForm(form) : null;
   const query = { ...node, principal: principal === null ? '' : principalParameter(principal), limit: 20 };
   const { data = [] } = useQuery({
     queryKey: ['grants', 'replaced', query],
     enabled: principal !== null && node?.catalog !== undefined,
     queryFn: async () => (await bodyOf(api.GET('/api/admin/grants', { params: { query: query as never } }))).items,
   });
-  const shown = data.filter(
-    ({ id, privileges }) => revoke.includes(id) || privileges.some((each) => form.privileges.includes(each)),
+  const shownGrants = data.filter(
+    ({ id, privileges }) => revokedIds.includes(id) || privileges.some((each) => form.privileges.includes(each)),
   );
-  if (principal === null || shown.length === 0) return null;
+  if (principal === null || shownGrants.length === 0) return null;
   return (
     <div className="field">
-      {shown.map(({ id, privileges, resource }) => (
-        <Check
+      {shownGrants.map(({ id, privileges, resource }) => (
+        <Checkbox
           key={id}
           value={id}
-          all={revoke}
+          values={revokedIds}
           set={set}
           text={`Revoke grant ${id}, which this one replaces`}
           hint={`${privileges.join(', ')} on ${pathText(resource)}`}

@@ -1,17 +1,17 @@
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { usePages } from '../api/pages.js';
-import { queries } from '../api/session.js';
+import { queryClient } from '../api/session.js';
 import { numberText, peopleText } from '../domain/count-text.js';
-import { ProofForm } from '../parts/act.js';
-import { useAsked } from '../parts/address.js';
+import { ProofForm } from '../parts/action-dialog.js';
+import { useDialogInAddress } from '../parts/address.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { AccountState, Moment, Principal, SignInMeans } from '../parts/display.js';
+import { AccountState, Principal, SignInMeans } from '../parts/display.js';
 import { type Filter, FilterBar, useFilters } from '../parts/filter-bar.js';
 import { Segments, TextField, useForm } from '../parts/form.js';
-import { Note, Notice, Secret } from '../parts/notice.js';
-import { Empty, Page } from '../parts/page.js';
-import { type Column, Listing } from '../parts/table.js';
+import { Note, Notice, SecretNotice } from '../parts/notice.js';
+import { EmptyState, Page } from '../parts/page.js';
+import { type Column, Listing, momentColumn } from '../parts/table.js';
 
 const FILTERS: readonly Filter[] = [
   { parameter: 'role', name: 'Role', choices: { admin: 'administrator', user: 'user' } },
@@ -23,67 +23,60 @@ const FILTERS: readonly Filter[] = [
   },
 ];
 
-const COLUMNS: readonly Column<Schemas['UsedAccountResponse']>[] = [
+const PEOPLE_COLUMNS: readonly Column<Schemas['AccountDetailsResponse']>[] = [
   {
     name: 'Person',
     className: 'holder',
-    order: 'username',
-    cell: ({ id, username }) => <Principal of={{ type: 'user', id, name: username }} href={`/people/${id}`} />,
+    sortKey: 'username',
+    cell: ({ id, username }) => <Principal principal={{ type: 'user', id, name: username }} href={`/people/${id}`} />,
   },
   {
     name: 'State',
-    order: 'is_active',
+    sortKey: 'is_active',
     cell: ({ is_active: isActive }) => <AccountState isActive={isActive} />,
   },
   {
     name: 'Role',
-    order: 'role',
+    sortKey: 'role',
     cell: ({ role }) => (role === 'admin' ? 'administrator' : <span className="dim">user</span>),
   },
   {
     name: 'Signs in with',
     className: 'line',
     isLabelled: true,
-    order: 'has_password',
+    sortKey: 'has_password',
     cell: (account) => (
       <span className="dim">
-        <SignInMeans of={account} />
+        <SignInMeans account={account} />
       </span>
     ),
   },
   {
     name: 'Groups',
     className: 'full rest',
-    order: 'group_count',
-    cell: ({ groups, group_count: count }) => {
-      const others = count - groups.length;
-      const names = [...groups, ...(others > 0 ? [`${numberText(others)} more`] : [])];
-      return <span className="dim">{names.join(', ')}</span>;
+    sortKey: 'group_count',
+    cell: ({ groups, group_count: groupCount }) => {
+      const unlistedCount = groupCount - groups.length;
+      const groupTexts = [...groups, ...(unlistedCount > 0 ? [`${numberText(unlistedCount)} more`] : [])];
+      return <span className="dim">{groupTexts.join(', ')}</span>;
     },
   },
-  {
-    name: 'Last sign-in',
-    className: 'date',
-    isLabelled: true,
-    order: 'last_sign_in_at',
-    cell: ({ last_sign_in_at: at }) => at !== null && <Moment at={at} />,
-  },
+  momentColumn('Last sign-in', 'last_sign_in_at'),
 ];
 
-/** Everybody who has an account. */
 export function People() {
-  const { asked: act, ask, close } = useAsked('ask');
-  const isAdding = act === 'add-person';
-  const { asked } = useFilters(FILTERS);
+  const { dialog, openDialog, close } = useDialogInAddress('ask');
+  const isAdding = dialog === 'add-person';
+  const { values } = useFilters(FILTERS);
   const list = usePages(
-    ['people', asked],
-    (page) => bodyOf(api.GET('/api/admin/users', { params: { query: { ...asked, ...page } } })),
-    { isKept: true },
+    ['people', values],
+    (page) => bodyOf(api.GET('/api/admin/users', { params: { query: { ...values, ...page } } })),
+    { isPreviousKept: true },
   );
   const { first } = list;
   return (
     <Page
-      isClose
+      isCompact
       title="People"
       actions={
         <Button
@@ -91,7 +84,7 @@ export function People() {
           look="primary"
           icon="plus"
           aria-expanded={isAdding}
-          onClick={() => ask('add-person')}
+          onClick={() => openDialog('add-person')}
         />
       }
     >
@@ -102,8 +95,8 @@ export function People() {
       <Listing
         name="People"
         list={list}
-        empty={<Empty title="Nobody matches" text="Remove a filter, or search for another part of a name." />}
-        columns={COLUMNS}
+        emptyState={<EmptyState title="Nobody matches" text="Remove a filter, or search for another part of a name." />}
+        columns={PEOPLE_COLUMNS}
         count={first?.total}
         keyOf={({ id }) => id}
       />
@@ -111,39 +104,39 @@ export function People() {
   );
 }
 
-const WAYS = [
+const SIGN_IN_WAYS = [
   ['password', 'One-time password'],
   ['provider', 'At the identity provider'],
 ] as const;
-type Way = (typeof WAYS)[number][0];
+type SignInWay = (typeof SIGN_IN_WAYS)[number][0];
 
-/** Makes an account: its person signs in with a one-time password, or at the identity provider under the same name. */
+/** The form of a new account. The person signs in with a one-time password, or at the identity provider under the same name. */
 function AddPerson({ close }: { close: () => void }) {
-  const [{ username, email, way }, field] = useForm({ username: '', email: '', way: 'password' as Way });
-  const [added, setAdded] = useState<NewPerson | null>(null);
+  const [{ username, email, way }, field] = useForm({ username: '', email: '', way: 'password' as SignInWay });
+  const [addedPerson, setAddedPerson] = useState<NewPerson | null>(null);
   const body = {
     username: username.trim(),
     role: 'user' as const,
     one_time_password: way === 'password',
     ...(email !== '' && { email }),
   };
-  if (added !== null) return <Added person={added} close={close} />;
+  if (addedPerson !== null) return <AddedNotice person={addedPerson} close={close} />;
   return (
     <ProofForm
       isPanel
       label="Add person"
-      act="Save"
-      asks={way === 'password' ? 'recent proof' : undefined}
+      action="Save"
+      proof={way === 'password' ? 'recent' : undefined}
       run={() => bodyOf(api.POST('/api/admin/users', { body }))}
-      done={(person) => {
-        setAdded(person);
-        void queries.invalidateQueries({ queryKey: ['people'] });
+      onDone={(person) => {
+        setAddedPerson(person);
+        void queryClient.invalidateQueries({ queryKey: ['people'] });
       }}
       close={close}
     >
-      {(isHere) => (
+      {(mayActNow) => (
         <>
-          {isHere && (
+          {mayActNow && (
             <div className="pair">
               <TextField
                 label="Username"
@@ -157,7 +150,7 @@ function AddPerson({ close }: { close: () => void }) {
               <TextField label="E-mail" type="email" {...field('email')} hint="May stay empty." maxLength={254} />
             </div>
           )}
-          <Segments legend="Signs in with" choices={WAYS} {...field('way')} />
+          <Segments legend="Signs in with" choices={SIGN_IN_WAYS} {...field('way')} />
         </>
       )}
     </ProofForm>
@@ -166,14 +159,14 @@ function AddPerson({ close }: { close: () => void }) {
 
 type NewPerson = Schemas['NewUserResponse'];
 
-function Added({ person, close }: { person: NewPerson; close: () => void }) {
-  const { id, username, one_time_password: password, one_time_password_expires_at: until, warnings } = person;
+function AddedNotice({ person, close }: { person: NewPerson; close: () => void }) {
+  const { id, username, one_time_password: password, one_time_password_expires_at: expiresAt, warnings } = person;
   return (
     <>
       {password !== null ? (
-        <Secret title={`One-time password of ${username}`} secret={password} expiresAt={until} close={close}>
+        <SecretNotice title={`One-time password of ${username}`} secret={password} expiresAt={expiresAt} close={close}>
           Give it to them: they sign in with it and choose their own.
-        </Secret>
+        </SecretNotice>
       ) : (
         <Notice
           tone="gain"

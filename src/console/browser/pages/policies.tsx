@@ -2,16 +2,15 @@ import { usePolicies } from '../api/entries.js';
 import { listText } from '../domain/count-text.js';
 import { ButtonLink } from '../parts/controls.js';
 import { ENTRY_FILTERS, entryQueryOf, FilterBar, useFilters } from '../parts/filter-bar.js';
-import { NoEntry, Page } from '../parts/page.js';
+import { EmptyList, Page } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 
-/** All policies, by filters. */
 export function Policies() {
-  const { asked } = useFilters(ENTRY_FILTERS);
-  const list = usePolicies(entryQueryOf(asked));
+  const { values } = useFilters(ENTRY_FILTERS);
+  const list = usePolicies(entryQueryOf(values));
   return (
     <Page
-      isClose
+      isCompact
       title="Policies"
       intro="What takes from grants: rows that are filtered, columns that are masked or hidden, and denies."
       actions={<ButtonLink text="New policy" look="primary" icon="plus" href="/policies/new" />}
@@ -21,10 +20,10 @@ export function Policies() {
       </FilterBar>
       <PolicyTable
         list={list}
-        empty={
-          <NoEntry
-            asked={asked}
-            word="policy"
+        emptyState={
+          <EmptyList
+            filterValues={values}
+            entryKind="policy"
             title="No policy yet"
             text="Grants give all rows and columns of what they name."
           />

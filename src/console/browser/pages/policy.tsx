@@ -1,165 +1,165 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { api, fieldErrorsOf, isProblem, type Schemas, type Versioned, versionOf } from '../api/client.js';
+import { api, fieldErrorsOf, isProblem, type Schemas, type VersionedBody, versionedBodyOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { refreshAccess, useLastActor } from '../api/entries.js';
-import { useMe } from '../api/session.js';
+import { useOwnAccount } from '../api/session.js';
 import { readFirstRows, type Rows } from '../api/statements.js';
-import { readRefusal } from '../domain/engine-refusal.js';
+import { parseRefusal } from '../domain/engine-refusal.js';
 import {
   addressOfPolicy,
   formOfPolicy,
-  KIND_NAMES,
-  missingIn,
+  POLICY_KIND_NAMES,
+  missingFieldTexts,
   NEW_POLICY,
   type Policy,
   POLICY_FIELDS,
   type PolicyForm,
-  policyOfAddress,
+  policyFormFromAddress,
   policyOfForm,
 } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
-import { useFormInAddress, useSettled, useUnsaved } from '../parts/address.js';
+import { useFormInAddress, useDebounced, useUnsavedWarning } from '../parts/address.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
-import { Checks, Side, Totals } from '../parts/changes.js';
+import { Checks, DraftOutcomes, DraftTotals } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
 import { Failure, failureText, showToast } from '../parts/notice.js';
 import { EntryPage, Page, Region } from '../parts/page.js';
-import { DeletePolicy, KIND_ICONS } from '../parts/policies.js';
+import { DeletePolicyButton, KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { DataTable } from '../parts/table.js';
 
-type Read = Versioned<Policy>;
+type LoadedPolicy = VersionedBody<Policy>;
 
-const read = (id: number): Promise<Read> =>
-  versionOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
+const readPolicy = (id: number): Promise<LoadedPolicy> =>
+  versionedBodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
 
-/** One policy, or a new one. */
 export function PolicyPage() {
-  const { id: text = '' } = useParams();
-  const id = Number(text);
-  const isNew = text === 'new';
+  const { id: idText = '' } = useParams();
+  const id = Number(idText);
+  const isNew = idText === 'new';
   const query = useQuery({
     queryKey: ['policy', id],
     enabled: !isNew,
     staleTime: Infinity,
     gcTime: 0,
-    queryFn: () => read(id),
+    queryFn: () => readPolicy(id),
   });
-  if (isNew) return <PolicyEditor key="new" loaded={null} />;
+  if (isNew) return <PolicyEditor key="new" loadedPolicy={null} />;
   return (
-    <EntryPage title={`Policy ${text}`} query={query}>
-      {(loaded) => <PolicyEditor key={id} loaded={loaded} />}
+    <EntryPage title={`Policy ${idText}`} query={query}>
+      {(loadedPolicy) => <PolicyEditor key={id} loadedPolicy={loadedPolicy} />}
     </EntryPage>
   );
 }
 
-const FORM = 'policy-form';
+const FORM_ID = 'policy-form';
 
-function PolicyEditor({ loaded }: { loaded: Read | null }) {
-  const [base, setBase] = useState(loaded);
-  const [theirs, setTheirs] = useState<Read | null>(null);
-  const saved = base === null ? NEW_POLICY : formOfPolicy(base.body);
+function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
+  /** The saved policy that the form changes; null: the policy is new. */
+  const [base, setBase] = useState(loadedPolicy);
+  const [theirPolicy, setTheirPolicy] = useState<LoadedPolicy | null>(null);
+  const savedForm = base === null ? NEW_POLICY : formOfPolicy(base.body);
   const [form, setForm] = useFormInAddress(
-    (address) => policyOfAddress(address, saved),
-    (draft) => addressOfPolicy(draft, saved),
+    (address) => policyFormFromAddress(address, savedForm),
+    (draft) => addressOfPolicy(draft, savedForm),
   );
-  const [isTried, setTried] = useState(false);
-  const [, go] = useLocation();
+  const [isSubmitted, setSubmitted] = useState(false);
+  const [, navigate] = useLocation();
   const id = base?.body.id ?? null;
-  const isUnchanged = addressOfPolicy(form, saved).size === 0;
-  useUnsaved(!isUnchanged);
+  const isUnchanged = addressOfPolicy(form, savedForm).size === 0;
+  useUnsavedWarning(!isUnchanged);
   const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
-  const put = policy && { ...policy, ...(id !== null && { id }) };
-  const { preview, isComputing, error, retry } = usePreview(put && { policies: { put: [put] } });
-  const saving = useMutation({
-    mutationFn: (body: Schemas['PolicyDto']): Promise<Read> => {
-      if (base === null) return versionOf(api.POST('/api/admin/policies', { body }));
+  const draft = policy && { ...policy, ...(id !== null && { id }) };
+  const { preview, isComputing, error, retry } = usePreview(draft && { policies: { put: [draft] } });
+  const saveMutation = useMutation({
+    mutationFn: (body: Schemas['PolicyDto']): Promise<LoadedPolicy> => {
+      if (base === null) return versionedBodyOf(api.POST('/api/admin/policies', { body }));
       const params = { path: { id: base.body.id }, header: { 'If-Match': base.version } };
-      return versionOf(api.PUT('/api/admin/policies/{id}', { params, body }));
+      return versionedBodyOf(api.PUT('/api/admin/policies/{id}', { params, body }));
     },
     onMutate: () => form,
-    onSuccess: async (written, _, sent) => {
-      const { id: number, warnings } = written.body;
-      showToast({ text: `Policy ${number} is saved. It is live with the next publication.`, warnings });
-      setBase(written);
-      setTried(false);
-      // Text that was typed meanwhile stays, and so does this page.
-      if (form === sent) {
-        setForm(formOfPolicy(written.body));
-        if (loaded === null) go(`/policies/${number}`);
+    onSuccess: async (savedPolicy, _, sentForm) => {
+      const { id: savedId, warnings } = savedPolicy.body;
+      showToast({ text: `Policy ${savedId} is saved. It is live with the next publication.`, warnings });
+      setBase(savedPolicy);
+      setSubmitted(false);
+      // If text was typed during the request, the form keeps the text and the page stays open.
+      if (form === sentForm) {
+        setForm(formOfPolicy(savedPolicy.body));
+        if (loadedPolicy === null) navigate(`/policies/${savedId}`);
       }
       await refreshAccess();
     },
     onError: async (problem) => {
-      if (id !== null && isProblem(problem, 'precondition_failed')) setTheirs(await read(id));
+      if (id !== null && isProblem(problem, 'precondition_failed')) setTheirPolicy(await readPolicy(id));
     },
   });
-  const isOverwriting = isProblem(saving.error, 'precondition_failed');
+  const isChangedMeanwhile = isProblem(saveMutation.error, 'precondition_failed');
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    setTried(true);
-    if (policy !== null && !isUnchanged && !saving.isPending) saving.mutate(policy);
+    setSubmitted(true);
+    if (policy !== null && !isUnchanged && !saveMutation.isPending) saveMutation.mutate(policy);
   };
   return (
     <Page
       isForm
       title={title}
-      heading={base === null ? title : <Heading policy={base.body} />}
-      intro={base === null ? 'Nothing is written until you save it.' : <Changed policy={base.body} />}
+      heading={base === null ? title : <PolicyHeading policy={base.body} />}
+      intro={base === null ? 'Nothing is written until you save it.' : <LastChange policy={base.body} />}
       actions={
         <>
           {base !== null && <ButtonLink text="History" href={`/audit?subject=policy:${base.body.id}`} />}
-          {base !== null && <DeletePolicy policy={base} />}
+          {base !== null && <DeletePolicyButton policy={base} />}
           <Button
-            text={saving.isPending ? 'Saving…' : 'Save'}
+            text={saveMutation.isPending ? 'Saving…' : 'Save'}
             look="primary"
             type="submit"
-            form={FORM}
-            isOff={policy === null || isUnchanged || saving.isPending}
-            aria-busy={saving.isPending}
+            form={FORM_ID}
+            isDisabled={policy === null || isUnchanged || saveMutation.isPending}
+            aria-busy={saveMutation.isPending}
           />
         </>
       }
     >
-      <form id={FORM} className="stack" aria-label={title} onSubmit={submit} noValidate>
-        {theirs !== null && isOverwriting && (
+      <form id={FORM_ID} className="stack" aria-label={title} onSubmit={submit} noValidate>
+        {theirPolicy !== null && isChangedMeanwhile && (
           <ChangedMeanwhile
-            what="policy"
-            by={<LastActor policy={theirs.body} />}
-            at={theirs.body.changed_at}
+            entryKind="policy"
+            changedBy={<LastActor policy={theirPolicy.body} />}
+            changedAt={theirPolicy.body.changed_at}
             fields={POLICY_FIELDS}
-            theirs={formOfPolicy(theirs.body)}
-            mine={form}
-            choose={(chosen) => {
-              setForm(chosen);
-              setBase(theirs);
-              saving.reset();
+            theirForm={formOfPolicy(theirPolicy.body)}
+            myForm={form}
+            choose={(chosenForm) => {
+              setForm(chosenForm);
+              setBase(theirPolicy);
+              saveMutation.reset();
             }}
           />
         )}
-        {saving.error !== null && !(isOverwriting && theirs !== null) && (
-          <Failure problem={saving.error} retry={() => policy !== null && saving.mutate(policy)} />
+        {saveMutation.error !== null && !(isChangedMeanwhile && theirPolicy !== null) && (
+          <Failure problem={saveMutation.error} retry={() => policy !== null && saveMutation.mutate(policy)} />
         )}
         <PolicyFields
           form={form}
-          change={(part) => {
-            setForm((before) => ({ ...before, ...part }));
-            if (saving.isError && !isOverwriting) saving.reset();
+          change={(changes) => {
+            setForm((oldForm) => ({ ...oldForm, ...changes }));
+            if (saveMutation.isError && !isChangedMeanwhile) saveMutation.reset();
           }}
-          errors={{ ...(isTried && missingIn(form)), ...fieldErrorsOf(saving.error ?? error) }}
+          errors={{ ...(isSubmitted && missingFieldTexts(form)), ...fieldErrorsOf(saveMutation.error ?? error) }}
         />
-        <Totals preview={preview} isComputing={isComputing} />
-        {error !== null && saving.error === null && <Failure problem={error} retry={retry} />}
-        <RowComparison draft={form} saved={base === null ? null : saved} />
+        <DraftTotals preview={preview} isComputing={isComputing} />
+        {error !== null && saveMutation.error === null && <Failure problem={error} retry={retry} />}
+        <RowComparison draft={form} savedPolicy={base === null ? null : savedForm} />
         {preview !== null && (
           <div className="pair">
-            <Side of={preview} side="gains" />
-            <Side of={preview} side="loses" />
+            <DraftOutcomes preview={preview} direction="gains" />
+            <DraftOutcomes preview={preview} direction="loses" />
           </div>
         )}
         {preview !== null && preview.checks.length + preview.warnings.length > 0 && <Checks preview={preview} />}
@@ -168,23 +168,23 @@ function PolicyEditor({ loaded }: { loaded: Read | null }) {
   );
 }
 
-function Changed({ policy: { id, kind, changed_at: at } }: { policy: Policy }) {
-  const by = useLastActor(id, at);
+function LastChange({ policy: { id, kind, changed_at: changedAt } }: { policy: Policy }) {
+  const changedBy = useLastActor(id, changedAt);
   return (
     <>
-      {KIND_NAMES[kind]}, policy {id}, changed <Moment at={at} />
-      {by !== undefined && ` by ${by}`}
+      {POLICY_KIND_NAMES[kind]}, policy {id}, changed <Moment time={changedAt} />
+      {changedBy !== undefined && ` by ${changedBy}`}
     </>
   );
 }
 
-function LastActor({ policy: { id, changed_at: at } }: { policy: Policy }) {
-  return useLastActor(id, at) ?? 'Somebody';
+function LastActor({ policy: { id, changed_at: changedAt } }: { policy: Policy }) {
+  return useLastActor(id, changedAt) ?? 'Somebody';
 }
 
-function Heading({ policy: { kind, resource, privileges } }: { policy: Policy }) {
+function PolicyHeading({ policy: { kind, resource, privileges } }: { policy: Policy }) {
   const { column = '' } = resource as { column?: string };
-  const [verb, what, preposition] = {
+  const [verb, object, preposition] = {
     row_filter: ['Filter rows', '', 'of'],
     column_mask: ['Mask', column, 'in'],
     hidden_column: ['Hide', column, 'in'],
@@ -192,57 +192,55 @@ function Heading({ policy: { kind, resource, privileges } }: { policy: Policy })
   }[kind];
   return (
     <>
-      <Icon name={KIND_ICONS[kind]} /> {verb} {what !== '' && <span className="path">{what}</span>} {preposition}{' '}
+      <Icon name={KIND_ICONS[kind]} /> {verb} {object !== '' && <span className="path">{object}</span>} {preposition}{' '}
       <Path node={resource} />
     </>
   );
 }
 
-/** Milliseconds without a change before the statement runs. */
-const PAUSE = 600;
+/** Time without changes after which the statement of the row comparison runs. */
+const STATEMENT_DELAY_MS = 600;
 
-/** Rows of the policy's table under one's own name, as saved (null: it is new) and as drafted; or why there are none. */
-function RowComparison({ draft, saved }: { draft: PolicyForm; saved: PolicyForm | null }) {
-  const sample = rowSampleOf(draft, saved);
-  const sql = useSettled('sql' in sample ? sample.sql : '', PAUSE);
+/** Rows of the policy's table under the saved policy (null: there is none) and under the draft, as the signed-in person would read them. */
+function RowComparison({ draft, savedPolicy }: { draft: PolicyForm; savedPolicy: PolicyForm | null }) {
+  const sample = rowSampleOf(draft, savedPolicy);
+  const debouncedSql = useDebounced('sql' in sample ? sample.sql : '', STATEMENT_DELAY_MS);
   const { data, error } = useQuery({
-    queryKey: ['rows', sql],
-    enabled: sql !== '',
+    queryKey: ['rows', debouncedSql],
+    enabled: debouncedSql !== '',
     staleTime: 60_000,
     refetchOnWindowFocus: false,
-    queryFn: ({ signal }) => readFirstRows(sql, 'most' in sample ? sample.most : 0, signal),
+    queryFn: ({ signal }) => readFirstRows(debouncedSql, 'maxRows' in sample ? sample.maxRows : 0, signal),
   });
-  const isCurrent = 'sql' in sample && sample.sql === sql;
-  const sides = isCurrent && data !== undefined ? sample.read(data) : null;
-  const reason =
-    'reason' in sample ? sample.reason : error !== null && isCurrent ? <NoRows error={error} /> : 'Reading rows';
+  const isSqlCurrent = 'sql' in sample && sample.sql === debouncedSql;
+  const rowPair = isSqlCurrent && data !== undefined ? sample.splitRows(data) : null;
+  const noRowsReason =
+    'reason' in sample ? sample.reason : error !== null && isSqlCurrent ? <NoRows error={error} /> : 'Reading rows';
+  const noRowsNote = <p className="dim">{noRowsReason}</p>;
+  const maskedColumn = draft.kind === 'column_mask' ? draft.column : null;
   return (
     <div className="pair">
-      <Region title="Rows before" count={saved === null ? 'as you see them' : 'with the policy as it is saved'}>
-        {sides === null ? <p className="dim">{reason}</p> : <SideRows name="Before" rows={sides.before} />}
+      <Region title="Rows before" count={savedPolicy === null ? 'as you see them' : 'with the policy as it is saved'}>
+        {rowPair === null ? noRowsNote : <RowsTable name="Before" rows={rowPair.before} />}
       </Region>
       <Region title="Rows after" count="with what stands above">
-        {sides === null ? (
-          <p className="dim">{reason}</p>
-        ) : (
-          <SideRows name="After" rows={sides.after} marked={draft.kind === 'column_mask' ? draft.column : null} />
-        )}
+        {rowPair === null ? noRowsNote : <RowsTable name="After" rows={rowPair.after} markedColumn={maskedColumn} />}
       </Region>
     </div>
   );
 }
 
 function NoRows({ error }: { error: Error }) {
-  const { id } = useMe();
-  const refused = readRefusal(error.message);
+  const { id } = useOwnAccount();
+  const refusal = parseRefusal(error.message);
   return (
     <>
       {failureText(error)}{' '}
-      {refused !== null && <Link href={whyAddress({ type: 'user', id }, refused.privilege, refused.node)}>Why?</Link>}
+      {refusal !== null && <Link href={whyAddress({ type: 'user', id }, refusal.privilege, refusal.node)}>Why?</Link>}
     </>
   );
 }
 
-function SideRows({ name, rows, marked = null }: { name: string; rows: Rows; marked?: string | null }) {
-  return rows.rows.length === 0 ? <p className="dim">No row.</p> : <DataTable name={name} {...rows} marked={marked} />;
+function RowsTable({ rows, ...props }: { name: string; rows: Rows; markedColumn?: string | null }) {
+  return rows.rows.length === 0 ? <p className="dim">No row.</p> : <DataTable {...props} {...rows} />;
 }

@@ -1,44 +1,47 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { isProblem, type Schemas } from '../api/client.js';
 import { readAuditPage } from '../api/entries.js';
-import { useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
+import { restoreVersion, useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
-import { changesAccess } from '../domain/audit-text.js';
+import { eventSentence, isAccessChange } from '../domain/audit-text.js';
 import { numberText, sizeText } from '../domain/count-text.js';
 import { type RuleLine, ruleLines } from '../domain/rule-segments.js';
+import { ActionButton } from '../parts/action-dialog.js';
 import { useAddress } from '../parts/address.js';
-import { AuditSentence, EventBadge } from '../parts/sentence.js';
-import { AccessDifference, Change } from '../parts/changes.js';
-import { Button, ButtonLink } from '../parts/controls.js';
-import { Breakable, Moment } from '../parts/display.js';
-import { Failure } from '../parts/notice.js';
-import { Empty, EntryPage, Fact, Page, Region } from '../parts/page.js';
+import { EventBadge, Sentence } from '../parts/sentence.js';
+import { AccessDifference, Delta } from '../parts/changes.js';
+import { Button, ButtonLink, downloadFile } from '../parts/controls.js';
+import { BreakableText, Moment } from '../parts/display.js';
+import { TextField, useForm } from '../parts/form.js';
+import { Failure, Note } from '../parts/notice.js';
+import { EmptyState, EntryPage, Fact, Page, Region } from '../parts/page.js';
 import { PrincipalLink } from '../parts/principal-combobox.js';
-import { Approve, Cause, Counterexample, Findings, OutcomeBadge, Restore, UndoLink } from '../parts/publishing.js';
-import { useFirst } from '../parts/table.js';
+import { ApproveButton, CauseText, Counterexample, Findings, OutcomeBadge, UndoLink } from '../parts/publishing.js';
+import { useShowMore } from '../parts/table.js';
 
 type Publication = Schemas['PublicationResponse'];
 
-/** One version: what it changed, who gained and lost by it, and what the checks said. Or the change that waits. */
+/** The page of one version, or of the change that waits for approval: its changes, the people who gain and lose access, and the findings. */
 export function PublicationPage() {
   const { version } = useParams<{ version: string }>();
-  return version === 'waiting' ? <WaitingChange /> : <OneVersion key={version} version={Number(version)} />;
+  return version === 'waiting' ? <WaitingChange /> : <VersionPage key={version} version={Number(version)} />;
 }
 
-function OneVersion({ version }: { version: number }) {
-  const { search } = useAddress();
-  const against = Number(search.get('against')) || undefined;
+/** The number in the address of the version to compare with; undefined: the previous version is compared. */
+const useComparedVersion = () => Number(useAddress().search.get('against')) || undefined;
+
+function VersionPage({ version }: { version: number }) {
   return (
-    <EntryPage title={`Version ${version}`} query={useVersion(version, against)}>
-      {(publication) => <ReadVersion publication={publication} against={against} />}
+    <EntryPage title={`Version ${version}`} query={useVersion(version, useComparedVersion())}>
+      {(publication) => <VersionContent publication={publication} />}
     </EntryPage>
   );
 }
 
-function ReadVersion({ publication, against }: { publication: Publication; against: number | undefined }) {
-  const { version } = publication;
+function VersionContent({ publication }: { publication: Publication }) {
+  const { version, text } = publication;
   const status = usePublishingStatus().data;
   const isLive = status?.live?.hash === publication.hash && status.published?.version === version;
   return (
@@ -51,25 +54,25 @@ function ReadVersion({ publication, against }: { publication: Publication; again
       }
       actions={
         <>
-          <Button text="rules.json" icon="download" onClick={() => download(publication.text)} />
-          <Restore version={version} />
+          {text !== null && <Button text="rules.json" icon="download" onClick={() => downloadRules(text)} />}
+          <RestoreButton version={version} />
         </>
       }
       intro={
         <>
-          Published <Moment at={publication.published_at} />: <Cause of={publication} />.{' '}
+          Published <Moment time={publication.published_at} />: <CauseText entry={publication} />.{' '}
           {publication.access !== null && (
             <>
-              {changeText(publication.access)}. <UndoLink of={publication.access} otherwise="/grants" />
+              {changeText(publication.access)}. <UndoLink access={publication.access} fallbackHref="/grants" />
             </>
           )}
         </>
       }
     >
-      <Facts publication={publication} against={against} />
-      <Causes of={publication} />
+      <VersionFacts publication={publication} />
+      <RecordedChanges publication={publication} />
       <AccessDifference access={publication.access} />
-      <RulesDifference diff={publication.diff} />
+      {text !== null && <RulesDifference diff={publication.diff} />}
       <Region title="Checks" count={publication.checks.length}>
         {publication.checks.length === 0 && (
           <p className="dim">Proved complete: the rules give exactly what was granted.</p>
@@ -80,21 +83,30 @@ function ReadVersion({ publication, against }: { publication: Publication; again
   );
 }
 
-function Facts({ publication, against }: { publication: Publication; against: number | undefined }) {
-  const { version, access, diff, rules, bytes, hash, restored, live_at: liveAt } = publication;
-  const other = against ?? version - 1;
+function VersionFacts({ publication }: { publication: Publication }) {
+  const { version, text, access, diff, rules, bytes, hash, restored, live_at: liveAt } = publication;
+  const addressVersion = useComparedVersion();
+  const comparedVersion = addressVersion ?? version - 1;
+  const { error } = useVersion(version - 1, undefined, version > 1 && addressVersion === undefined);
+  const lacksPreviousVersion = isProblem(error, 404); // the version was abandoned, or removed after the retention time
   return (
     <dl className="facts">
       <Fact name="Compared with">
-        {other > 0 ? <Link href={`/publications/${other}`}>Version {other}</Link> : 'nothing before'}
+        {comparedVersion === 0 ? (
+          'nothing before'
+        ) : lacksPreviousVersion ? (
+          'the version before'
+        ) : (
+          <Link href={`/publications/${comparedVersion}`}>Version {comparedVersion}</Link>
+        )}
       </Fact>
       <Fact name="Access">
         {access === null ? (
           'not compared'
         ) : (
           <>
-            <Change count={access.people_gaining ?? access.gained_in_all} />{' '}
-            <Change count={access.people_losing ?? access.lost_in_all} isLoss />
+            <Delta count={access.people_gaining ?? access.gained_in_all} />{' '}
+            <Delta count={access.people_losing ?? access.lost_in_all} isLoss />
             <small>
               {access.people_gaining === null ? 'things' : 'people'}, {numberText(access.changed_pairs)} pairs of person
               and node
@@ -102,12 +114,14 @@ function Facts({ publication, against }: { publication: Publication; against: nu
           </>
         )}
       </Fact>
-      <Fact name="Rules">
-        <Change count={diff.added.length} /> <Change count={diff.removed.length} isLoss />
-        <small>{numberText(rules)} in all</small>
-      </Fact>
+      {text !== null && (
+        <Fact name="Rules">
+          <Delta count={diff.added.length} /> <Delta count={diff.removed.length} isLoss />
+          <small>{numberText(rules)} in all</small>
+        </Fact>
+      )}
       <Fact name="Size">{sizeText(bytes)}</Fact>
-      <Fact name="Live">{liveAt === null ? 'not seen' : <Moment at={liveAt} />}</Fact>
+      <Fact name="Live">{liveAt === null ? 'not seen' : <Moment time={liveAt} />}</Fact>
       {restored !== null && (
         <Fact name="Restored">
           <Link href={`/publications/${restored.version}`}>Version {restored.version}</Link>
@@ -121,85 +135,141 @@ function Facts({ publication, against }: { publication: Publication; against: nu
   );
 }
 
-/** The recorded changes since the snapshot of the version before, if that is kept, with the people who made them. */
-function Causes({ of: { version, snapshot_at: to } }: { of: Publication }) {
-  const { data: before, error } = useVersion(version - 1, undefined, version > 1);
-  // The version before was abandoned, or removed by the retention.
-  const isMissing = isProblem(error, 404);
-  // A withdrawal that publishes an older text again has the time of that text.
-  const from = before && (before.snapshot_at < to ? before.snapshot_at : to);
+/** The audit events that changed access since the previous version's snapshot. Without a previous version: the newest such events. */
+function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { publication: Publication }) {
+  const { data: previousVersion, error } = useVersion(version - 1, undefined, version > 1);
+  const hasNoPrevious = isProblem(error, 404);
+  // A restored older text has an earlier snapshot time than the previous version, but the period must not begin after its end.
+  const startAt = previousVersion && (previousVersion.snapshot_at < endAt ? previousVersion.snapshot_at : endAt);
   const { data } = useQuery({
-    queryKey: ['audit', 'before', version, from],
-    enabled: version === 1 || isMissing || from !== undefined,
+    queryKey: ['audit', 'before', version, startAt],
+    enabled: version === 1 || hasNoPrevious || startAt !== undefined,
     staleTime: Infinity,
-    queryFn: () => readAuditPage({ ...(from !== undefined && { from }), to, limit: 200 }),
+    queryFn: () => readAuditPage({ ...(startAt !== undefined && { from: startAt }), to: endAt, limit: 200 }),
   });
-  const events = data?.items.filter(changesAccess) ?? [];
-  const [first, more] = useFirst(events, 5);
+  const events = data?.items.filter(isAccessChange) ?? [];
+  const [shownEvents, moreButton] = useShowMore(events, 5);
   if (events.length === 0) return null;
   return (
-    <Region title="Recorded changes" count={numberText(events.length)} isStack>
-      {isMissing && <p className="dim">There is no version {version - 1}: these are the newest before this one.</p>}
+    <Region title="Recorded changes" count={numberText(events.length)} isTightStack>
+      {hasNoPrevious && <p className="dim">There is no version {version - 1}: these are the newest before this one.</p>}
       <ul className="stack stack--tight">
-        {first.map((event) => (
+        {shownEvents.map((event) => (
           <li key={event.id} className="row">
-            <Moment at={event.at} />
+            <Moment time={event.at} />
             {event.actor === null ? (
               <span className="dim">the service</span>
             ) : (
-              <PrincipalLink of={{ ...event.actor, type: 'user' }} />
+              <PrincipalLink principal={{ ...event.actor, type: 'user' }} />
             )}
             <EventBadge event={event.event} />
             <span className="prose">
-              <AuditSentence of={event} />
+              <Sentence parts={eventSentence(event)} />
             </span>
           </li>
         ))}
       </ul>
-      {more && <p>{more}</p>}
+      {moreButton && <p>{moreButton}</p>}
     </Region>
   );
 }
 
-function download(text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  link.download = 'rules.json';
-  link.click();
-  URL.revokeObjectURL(link.href);
+const MAX_RESTORE_HOURS = 24;
+
+/** The button to restore an older version: it is published in place of the current grants for some hours. */
+function RestoreButton({ version }: { version: number }) {
+  const [{ reason, hours }, field] = useForm({ reason: '', hours: '4' });
+  const [refusal, setRefusal] = useState<string | null>(null);
+  return (
+    <>
+      <ActionButton
+        title={`Restore version ${version}?`}
+        action="Restore"
+        proof="recent"
+        run={() => restoreVersion(version, reason.trim(), Number(hours))}
+        onDone={({ outcome, reasons }) =>
+          setRefusal(outcome === 'refused' ? reasons.map(({ message }) => message).join(' ') : null)
+        }
+        button={{ icon: 'undo' }}
+      >
+        {(mayActNow) => (
+          <div className="stack stack--tight">
+            <p>
+              Its rules are published at once, and stay for so long whatever is granted meanwhile. Revokes still count.
+            </p>
+            <RestoreEffect version={version} />
+            {mayActNow && (
+              <>
+                <TextField label="Reason" {...field('reason')} maxLength={1000} required />
+                <TextField label="Hours" type="number" min={1} max={MAX_RESTORE_HOURS} {...field('hours')} required />
+              </>
+            )}
+          </div>
+        )}
+      </ActionButton>
+      {refusal !== null && (
+        <Note icon="warn" role="alert">
+          Not restored: {refusal}
+        </Note>
+      )}
+    </>
+  );
 }
 
-/** The change that waits for an approval, as the next run would publish it. */
+/** The access that people would gain and lose by restoring a version. */
+function RestoreEffect({ version }: { version: number }) {
+  const publishedVersion = usePublishingStatus().data?.published?.version;
+  const { data } = useVersion(version, publishedVersion, publishedVersion !== undefined);
+  if (data === undefined) return <p role="status">Computing who gains and who loses</p>;
+  const { access } = data;
+  return (
+    <>
+      <p>
+        <b>{access === null ? 'Nobody gains or loses anything' : changeText(access)}</b>, compared with version{' '}
+        {publishedVersion}.
+      </p>
+      {access !== null && <AccessDifference access={access} />}
+    </>
+  );
+}
+
+function downloadRules(text: string): void {
+  const href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  downloadFile(href, 'rules.json');
+  URL.revokeObjectURL(href);
+}
+
+/** The page of the change that waits for approval, as the next run would publish it. */
 function WaitingChange() {
   const status = usePublishingStatus();
-  const waiting = status.data?.waiting_for_approval ?? null;
-  const candidate = useCandidate(waiting?.hash);
+  const waitingChange = status.data?.waiting_for_approval ?? null;
+  const candidate = useCandidate(waitingChange?.hash);
   const preview = candidate.data;
   const checks = preview?.checks ?? [];
   return (
     <Page
       title="Change that waits"
       isBusy={status.isPending || candidate.isLoading}
-      actions={waiting !== null && <Approve hash={waiting.hash} follows={null} />}
+      actions={waitingChange !== null && <ApproveButton hash={waitingChange.hash} effectText={null} />}
       intro={
-        waiting !== null && (
+        waitingChange !== null && (
           <>
-            Text {waiting.hash.slice(0, 8)} waits since <Moment at={waiting.since} />, because no recorded change
-            explains it.
+            Text {waitingChange.hash.slice(0, 8)} waits since <Moment time={waitingChange.since} />, because no recorded
+            change explains it.
           </>
         )
       }
     >
       {status.isError && <Failure problem={status.error} retry={() => void status.refetch()} />}
       {candidate.isError && <Failure problem={candidate.error} retry={() => void candidate.refetch()} />}
-      {waiting === null && status.isSuccess && (
-        <Empty
+      {waitingChange === null && status.isSuccess && (
+        <EmptyState
           title="Nothing waits for approval"
           text="It was approved, or it is no longer proposed."
           action={<ButtonLink text="Open publications" href="/publications" />}
         />
       )}
-      {waiting !== null && preview !== undefined && (
+      {waitingChange !== null && preview !== undefined && (
         <>
           {preview.awaits === null && preview.would === 'refused' && (
             <Counterexample
@@ -209,7 +279,8 @@ function WaitingChange() {
           )}
           {preview.diff.access !== null && (
             <p>
-              <b>{changeText(preview.diff.access)}</b>. <UndoLink of={preview.diff.access} otherwise="/publications" />
+              <b>{changeText(preview.diff.access)}</b>.{' '}
+              <UndoLink access={preview.diff.access} fallbackHref="/publications" />
             </p>
           )}
           <AccessDifference access={preview.diff.access} />
@@ -223,49 +294,48 @@ function WaitingChange() {
   );
 }
 
-/** The rules that a text adds, and those that it removes. */
+/** The rules that a version adds, and the rules that it removes. */
 function RulesDifference({ diff }: { diff: Schemas['RulesDiffResponse'] }) {
-  const added = useMemo(() => ruleLines(diff.added, diff.removed), [diff]);
-  const removed = useMemo(() => ruleLines(diff.removed, diff.added), [diff]);
+  const addedRules = useMemo(() => ruleLines(diff.added, diff.removed), [diff]);
+  const removedRules = useMemo(() => ruleLines(diff.removed, diff.added), [diff]);
   return (
     <>
-      <Rules title="Rules added" rules={added} />
-      <Rules title="Rules removed" rules={removed} isRemoved />
+      <ChangedRules title="Rules added" rules={addedRules} />
+      <ChangedRules title="Rules removed" rules={removedRules} isRemoved />
     </>
   );
 }
 
-interface RulesProps {
+interface ChangedRulesProps {
   title: string;
   rules: readonly RuleLine[];
   isRemoved?: boolean;
 }
 
-/** Rules that are shown at first. */
-const FIRST_RULES = 50;
+const INITIALLY_SHOWN_RULES = 50;
 
-function Rules({ title, rules, isRemoved = false }: RulesProps) {
-  const [first, more] = useFirst(rules, FIRST_RULES);
-  const Changed = isRemoved ? 'del' : 'ins';
+function ChangedRules({ title, rules, isRemoved = false }: ChangedRulesProps) {
+  const [shownRules, moreButton] = useShowMore(rules, INITIALLY_SHOWN_RULES);
+  const ChangeElement = isRemoved ? 'del' : 'ins';
   return (
     <Region title={title} count={numberText(rules.length)}>
       {rules.length === 0 && <p className="dim">None.</p>}
       {rules.length > 0 && (
         <ol className={`diff${isRemoved ? ' diff--removed' : ''}`}>
-          {first.map(({ section, segments }, index) => (
+          {shownRules.map(({ section, segments }, index) => (
             <li key={index}>
               <span aria-hidden="true">{isRemoved ? '−' : '+'}</span>
               <span>
-                <Breakable text={section} />
+                <BreakableText text={section} />
               </span>
               <span>
-                {segments.map(({ text, isChanged }, at) =>
+                {segments.map(({ text, isChanged }, segmentIndex) =>
                   isChanged ? (
-                    <Changed key={at}>
-                      <Breakable text={text} />
-                    </Changed>
+                    <ChangeElement key={segmentIndex}>
+                      <BreakableText text={text} />
+                    </ChangeElement>
                   ) : (
-                    <Breakable key={at} text={text} />
+                    <BreakableText key={segmentIndex} text={text} />
                   ),
                 )}
               </span>
@@ -273,7 +343,7 @@ function Rules({ title, rules, isRemoved = false }: RulesProps) {
           ))}
         </ol>
       )}
-      {more}
+      {moreButton}
     </Region>
   );
 }

@@ -1,22 +1,22 @@
 import type { Schemas } from '../api/client.js';
 import {
-  type Entry,
+  type HistoryEntry,
   type Run,
   useCandidate,
-  useHistory,
+  usePublishingHistory,
   usePublishingStatus,
   usePublishNow,
   type Version,
 } from '../api/publishing.js';
 import { numberText, sizeText } from '../domain/count-text.js';
-import { SPAN, type Stop, windowOf } from '../domain/timeline.js';
+import { MAX_SPAN_MS, type TimelineEvent, timeWindowOf } from '../domain/timeline.js';
 import { now } from '../now.js';
 import { useAddress } from '../parts/address.js';
-import { Sign } from '../parts/changes.js';
+import { ChangeSign } from '../parts/changes.js';
 import { Badge, Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Failure, Note, Notice } from '../parts/notice.js';
-import { Empty, Fact, Page, Region, UnknownFacts } from '../parts/page.js';
+import { EmptyState, Fact, Page, Region, LoadingFacts } from '../parts/page.js';
 import {
   Counterexample,
   Findings,
@@ -28,15 +28,15 @@ import { Timeline } from '../parts/timeline.js';
 
 type Status = Schemas['StatusResponse'];
 
-/** What is live, what waits, when the next run is, and all versions and refused runs through time. */
+/** The page of publishing: the live version, the change that waits for an approval, the next run, and all versions and refused runs. */
 export function Publications() {
   const { data: status, error, refetch } = usePublishingStatus();
-  const history = useHistory(status?.published?.version);
-  const publishing = usePublishNow();
+  const history = usePublishingHistory(status?.published?.version);
+  const publishMutation = usePublishNow();
   const { search } = useAddress();
-  const shown = history.items?.find((entry): entry is Run => 'id' in entry && String(entry.id) === search.get('run'));
+  const openRun = history.items?.find((entry): entry is Run => 'id' in entry && String(entry.id) === search.get('run'));
   const hasTimeline = history.items === null ? history.query.error === null : history.items.length > 0;
-  const nextRun = status?.next_run_at ?? null;
+  const nextRunAt = status?.next_run_at ?? null;
   return (
     <Page
       title="Publications"
@@ -47,35 +47,35 @@ export function Publications() {
       }
       actions={
         <Button
-          text={publishing.isPending ? 'Publishing…' : 'Publish now'}
-          isOff={publishing.isPending}
-          aria-busy={publishing.isPending}
-          onClick={() => publishing.mutate()}
+          text={publishMutation.isPending ? 'Publishing…' : 'Publish now'}
+          isDisabled={publishMutation.isPending}
+          aria-busy={publishMutation.isPending}
+          onClick={() => publishMutation.mutate()}
         />
       }
       intro={<LiveSentence status={status} />}
     >
       {error !== null && <Failure problem={error} retry={() => void refetch()} />}
-      {publishing.isError && <Failure problem={publishing.error} />}
-      {publishing.isSuccess && <Outcome result={publishing.data} />}
-      {status === undefined && error === null && <UnknownFacts names={FACTS} />}
+      {publishMutation.isError && <Failure problem={publishMutation.error} />}
+      {publishMutation.isSuccess && <PublishOutcome result={publishMutation.data} />}
+      {status === undefined && error === null && <LoadingFacts names={FACT_NAMES} />}
       {status !== undefined && <PublishingFacts status={status} />}
-      {status !== undefined && <Attention status={status} />}
-      {shown !== undefined && (
-        <Counterexample reasons={shown.reasons} hint="Why this run published nothing. The rules before it stayed." />
+      {status !== undefined && <AttentionNotices status={status} />}
+      {openRun !== undefined && (
+        <Counterexample reasons={openRun.reasons} hint="Why this run published nothing. The rules before it stayed." />
       )}
       {hasTimeline && <LastDay entries={history.items} status={status} />}
       <PublicationTable
         list={history}
         liveHash={status?.live?.hash}
-        empty={
-          <Empty
+        emptyState={
+          <EmptyState
             text={
-              nextRun === null ? (
+              nextRunAt === null ? (
                 'Publish now, or wait for the first run.'
               ) : (
                 <>
-                  The first run is <Moment at={nextRun} />.
+                  The first run is <Moment time={nextRunAt} />.
                 </>
               )
             }
@@ -90,9 +90,9 @@ export function Publications() {
 function LiveBadge({ status }: { status: Status | undefined }) {
   const { published = null, live = null } = status ?? {};
   if (published === null) return null;
-  const version = `Version ${published.version} is`;
-  if (live?.hash !== published.hash) return <Badge icon="clock" text={`${version} published`} />;
-  return <Badge tone="gain" icon="check" text={`${version} live`} />;
+  const versionText = `Version ${published.version} is`;
+  if (live?.hash !== published.hash) return <Badge icon="clock" text={`${versionText} published`} />;
+  return <Badge tone="gain" icon="check" text={`${versionText} live`} />;
 }
 
 function LiveSentence({ status }: { status: Status | undefined }) {
@@ -102,20 +102,20 @@ function LiveSentence({ status }: { status: Status | undefined }) {
   if (live?.hash !== published.hash) {
     return (
       <>
-        Published <Moment at={published.at} />; the engine was not yet seen to use it.
+        Published <Moment time={published.at} />; the engine was not yet seen to use it.
       </>
     );
   }
-  const seconds = Math.max(0, Math.round((Date.parse(live.confirmed_at) - Date.parse(published.at)) / 1000));
+  const delaySeconds = Math.max(0, Math.round((Date.parse(live.confirmed_at) - Date.parse(published.at)) / 1000));
   return (
     <>
-      Confirmed by the engine <Moment at={live.confirmed_at} />, {numberText(seconds)} s after it was published.
+      Confirmed by the engine <Moment time={live.confirmed_at} />, {numberText(delaySeconds)} s after it was published.
     </>
   );
 }
 
 /** The result of *Publish now*. */
-function Outcome({ result }: { result: Schemas['SyncResponse'] }) {
+function PublishOutcome({ result }: { result: Schemas['SyncResponse'] }) {
   const { outcome, publication, reasons } = result;
   if (outcome === 'refused') return null;
   const version = publication?.version ?? 0;
@@ -127,37 +127,37 @@ function Outcome({ result }: { result: Schemas['SyncResponse'] }) {
   );
 }
 
-/** States that need a person: a change that waits, a refusal, a restore in effect, a database that is behind, open catalogs. */
-function Attention({ status }: { status: Status }) {
+/** Notices of states that an administrator must act on, such as a change that waits for an approval, a refused run, or a restored older version. */
+function AttentionNotices({ status }: { status: Status }) {
   const {
-    waiting_for_approval: waiting,
-    last_outcome: last,
-    database_behind: behind,
-    open_catalogs: catalogs,
+    waiting_for_approval: waitingChange,
+    last_outcome: lastOutcome,
+    database_behind: newerVersion,
+    open_catalogs: openCatalogs,
   } = status;
   return (
     <>
-      {behind !== null && (
+      {newerVersion !== null && (
         <Notice
           tone="loss"
-          title={`Version ${behind.version} is in force, and this database does not have it`}
+          title={`Version ${newerVersion.version} is in force, and this database does not have it`}
           text="It was restored from a backup, or another installation publishes to the same target."
         />
       )}
-      {catalogs.length > 0 && (
+      {openCatalogs.length > 0 && (
         <Notice tone="warn" title="Catalogs that lead around restrictions">
-          <Findings findings={catalogs} />
+          <Findings findings={openCatalogs} />
         </Notice>
       )}
-      {status.restored_until !== null && <RestoreInEffect until={status.restored_until} />}
-      {waiting !== null && <WaitingForApproval waiting={waiting} />}
-      {waiting === null && last === 'refused' && (
+      {status.restored_until !== null && <RestoreInEffect restoredUntil={status.restored_until} />}
+      {waitingChange !== null && <WaitingForApproval waitingChange={waitingChange} />}
+      {waitingChange === null && lastOutcome === 'refused' && (
         <Counterexample
           reasons={status.last_reasons}
           hint="The last run was refused, because the rules would not give what the grants say. The rules before it stay."
         />
       )}
-      {last === 'failed' && (
+      {lastOutcome === 'failed' && (
         <Notice
           tone="loss"
           title="The last run failed"
@@ -168,26 +168,26 @@ function Attention({ status }: { status: Status }) {
   );
 }
 
-/** @param props.entries null: still loading */
-function LastDay({ entries, status }: { entries: readonly Entry[] | null; status: Status | undefined }) {
-  const at = now().getTime();
-  const isRecent = (entry: Entry): boolean => Date.parse(entry.at) >= at - SPAN;
-  const before = entries?.find((entry): entry is Version => 'version' in entry && !isRecent(entry));
-  const waiting = useCandidate(status?.waiting_for_approval?.hash).data?.diff.access;
-  const stops = (entries ?? [])
-    .filter(isRecent)
+/** The versions and refused runs of the last day on a timeline. @param props.entries null: they are still being read */
+function LastDay({ entries, status }: { entries: readonly HistoryEntry[] | null; status: Status | undefined }) {
+  const currentMs = now().getTime();
+  const isWithinLastDay = (entry: HistoryEntry): boolean => Date.parse(entry.at) >= currentMs - MAX_SPAN_MS;
+  const versionBefore = entries?.find((entry): entry is Version => 'version' in entry && !isWithinLastDay(entry));
+  const waitingAccess = useCandidate(status?.waiting_for_approval?.hash).data?.diff.access;
+  const timelineEvents = (entries ?? [])
+    .filter(isWithinLastDay)
     .reverse()
-    .map((entry) => stopOf(entry, status));
+    .map((entry) => timelineEventOf(entry, status));
   return (
     <Region
       title="Last 24 hours"
       actions={
         <p className="row hint">
           <span className="row">
-            <Sign /> gained
+            <ChangeSign /> gained
           </span>
           <span className="row">
-            <Sign isLoss /> lost
+            <ChangeSign isLoss /> lost
           </span>
           <span>people; upper line: size</span>
         </p>
@@ -195,85 +195,106 @@ function LastDay({ entries, status }: { entries: readonly Entry[] | null; status
     >
       <div aria-hidden={entries === null}>
         <Timeline
-          stops={stops}
-          before={before?.bytes ?? null}
-          isWaiting={(status?.waiting_for_approval ?? null) !== null}
-          gaining={waiting?.people_gaining ?? 0}
-          losing={waiting?.people_losing ?? 0}
-          window={windowOf(stops, before === undefined, at)}
+          events={timelineEvents}
+          sizeBefore={versionBefore?.bytes ?? null}
+          isChangeWaiting={(status?.waiting_for_approval ?? null) !== null}
+          gainCount={waitingAccess?.people_gaining ?? 0}
+          lossCount={waitingAccess?.people_losing ?? 0}
+          window={timeWindowOf(timelineEvents, versionBefore === undefined, currentMs)}
         />
       </div>
     </Region>
   );
 }
 
-function stopOf(entry: Entry, status: Status | undefined): Stop {
-  const at = Date.parse(entry.at);
-  if ('id' in entry) return { at, kind: 'refused', version: null, gained: 0, lost: 0, bytes: 0 };
+function timelineEventOf(entry: HistoryEntry, status: Status | undefined): TimelineEvent {
+  const timeMs = Date.parse(entry.at);
+  if ('id' in entry) return { timeMs, kind: 'refused', version: null, gainCount: 0, lossCount: 0, bytes: 0 };
   const { version, people_gaining, people_losing, bytes } = entry;
-  const [gained, lost] = [people_gaining ?? 0, people_losing ?? 0];
+  const [gainCount, lossCount] = [people_gaining ?? 0, people_losing ?? 0];
   const isLive = status?.live?.hash === entry.hash && status.published?.version === version;
-  return { at, kind: isLive ? 'live' : 'version', version, gained, lost, bytes };
+  return { timeMs, kind: isLive ? 'live' : 'version', version, gainCount, lossCount, bytes };
 }
 
-/** The size limit of a ConfigMap. */
-const CONFIGMAP = 1024 ** 2;
+/** The size limit that Kubernetes has for a ConfigMap. */
+const MAX_CONFIGMAP_BYTES = 1024 ** 2;
 
-const FACTS = ['Next run', 'Last run', 'Rules', 'Size', 'Drift', 'Refused'];
+const FACT_NAMES = ['Next run', 'Last run', 'Rules', 'Size', 'Drift', 'Refused'];
 
-/** The state of publishing in figures. */
 function PublishingFacts({ status }: { status: Status }) {
-  const { published, next_run_at: next, drift, refused_since: refused, waiting_for_approval: waiting } = status;
+  const { published, next_run_at: nextRunAt, drift, refused_since: refusedSince } = status;
   return (
     <dl className="facts">
       <Fact name="Next run">
-        {next === null ? 'No schedule here' : <Moment at={next} />}
-        {next !== null && <small>{inText(next)}</small>}
+        {nextRunAt === null ? 'No schedule here' : <Moment time={nextRunAt} />}
+        {nextRunAt !== null && <small>{timeUntilText(nextRunAt)}</small>}
       </Fact>
       <Fact name="Last run">
-        {status.last_run_at === null ? 'None yet' : <Moment at={status.last_run_at} />}
-        {status.last_outcome !== null && <small>{OUTCOMES[status.last_outcome]}</small>}
+        {status.last_run_at === null ? 'None yet' : <Moment time={status.last_run_at} />}
+        {status.last_outcome !== null && <small>{OUTCOME_TEXTS[status.last_outcome]}</small>}
       </Fact>
       <Fact name="Rules">{numberText(published?.rules ?? 0)}</Fact>
       <Fact name="Size">
         {sizeText(published?.bytes ?? 0)}
-        {status.target.startsWith('configmap') && (
-          <small>{Math.round(((published?.bytes ?? 0) / CONFIGMAP) * 100)} % of the ConfigMap</small>
+        {status.targets.some(({ kind }) => kind === 'configmap') && (
+          <small>{Math.round(((published?.bytes ?? 0) / MAX_CONFIGMAP_BYTES) * 100)} % of the ConfigMap</small>
         )}
       </Fact>
+      {status.targets.length > 1 &&
+        status.targets.map(({ name, published: publishedVersion, error }) => (
+          <Fact key={name} name={name}>
+            {publishedVersion ?? 'Nothing yet'}
+            {error !== null && <small>{error}</small>}
+          </Fact>
+        ))}
+      {status.instances?.map(({ instance, revision, last_seen_at: lastSeenAt, errors: [error] }) => (
+        <Fact key={instance} name={instance}>
+          {revision ?? 'No bundle'}
+          <small>
+            seen <Moment time={lastSeenAt} />
+            {error !== undefined && `: ${error}`}
+          </small>
+        </Fact>
+      ))}
+      {status.canary !== undefined && (
+        <Fact name="Canary">
+          {status.canary === null ? 'No engine was asked' : (status.canary.answer ?? 'No answer')}
+        </Fact>
+      )}
       <Fact name="Drift">
         {drift === null ? (
           'None'
         ) : (
           <>
-            <Moment at={drift.found_at} />
+            <Moment time={drift.found_at} />
             <small>edited by hand, {drift.overwritten ? 'overwritten' : 'still there'}</small>
           </>
         )}
       </Fact>
       <Fact name="Refused">
-        {refused === null ? (
+        {refusedSince === null ? (
           'Nothing'
         ) : (
           <>
-            since <Moment at={refused} />
+            since <Moment time={refusedSince} />
           </>
         )}
-        {waiting !== null && <small>1 change waits</small>}
+        {status.waiting_for_approval !== null && <small>1 change waits</small>}
       </Fact>
     </dl>
   );
 }
 
-const OUTCOMES: Record<NonNullable<Status['last_outcome']>, string> = {
+const OUTCOME_TEXTS: Record<NonNullable<Status['last_outcome']>, string> = {
   applied: 'published',
   no_change: 'nothing to publish',
   refused: 'refused',
   failed: 'failed',
 };
 
-/** *in 2 min*. */
-function inText(moment: string): string {
+/** The time until a moment in words: *in 2 min*, *in 5 hours*, *in 32 days*. */
+function timeUntilText(moment: string): string {
   const minutes = Math.max(0, Math.round((Date.parse(moment) - now().getTime()) / 60_000));
-  return minutes === 0 ? 'in less than a minute' : `in ${minutes} min`;
+  const [minutesPerUnit, unit] = minutes < 120 ? [1, 'min'] : minutes < 2_880 ? [60, 'hours'] : [1_440, 'days'];
+  return minutes === 0 ? 'in less than a minute' : `in ${Math.round(minutes / minutesPerUnit)} ${unit}`;
 }

@@ -4,43 +4,43 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import {
   type Interruption,
   interrupt,
-  queries,
+  queryClient,
   signIn,
   signOut,
   takeOneTimePassword,
-  useMe,
-  useProvider,
+  useOwnAccount,
+  useIdentityProvider,
 } from '../api/session.js';
-import { Dialog, ReturnFailure } from '../parts/act.js';
+import { Dialog, ReturnFailure } from '../parts/action-dialog.js';
 import { useAddress } from '../parts/address.js';
 import { Brand, Button, CopyButton } from '../parts/controls.js';
 import { Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useForm } from '../parts/form.js';
 import { Failure, Note } from '../parts/notice.js';
 import { useTitle } from '../parts/page.js';
 
-/** The sign-in, or how the first administrator is made while there is none. */
-export function SignIn({ isFirst }: { isFirst: boolean }) {
-  useTitle(isFirst ? 'First start' : 'Sign in');
-  const { data: provider, isPending } = useProvider();
+/** The sign-in page. While there is no administrator, it shows how to create the first one. */
+export function SignIn({ isFirstStart }: { isFirstStart: boolean }) {
+  useTitle(isFirstStart ? 'First start' : 'Sign in');
+  const { data: provider, isPending } = useIdentityProvider();
   return (
     <div className="gate">
       <main className="stack">
-        {isFirst ? <FirstStart /> : <Head title="Sign in">See who may reach which data, and why.</Head>}
-        {isFirst && <p className="rule">or sign in</p>}
-        {provider?.enabled === true && <AtProvider provider={provider} />}
-        {!isPending && (provider?.password_sign_in === false ? <ForAdministrators /> : <PasswordSignIn />)}
+        {isFirstStart ? <FirstStart /> : <Banner title="Sign in">See who may reach which data, and why.</Banner>}
+        {isFirstStart && <p className="rule">or sign in</p>}
+        {provider?.enabled === true && <ProviderSignIn provider={provider} />}
+        {!isPending && (provider?.password_sign_in === false ? <AdministratorSignIn /> : <PasswordSignIn />)}
       </main>
-      <Line isBroken={isFirst} />
+      <DecorativeLine isDashed={isFirstStart} />
     </div>
   );
 }
 
-/** A link to the identity provider, and the reason why a sign-in there failed. */
-function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
+/** A link to the identity provider's sign-in, and why the last sign-in there failed. */
+function ProviderSignIn({ provider }: { provider: Schemas['ProviderResponse'] }) {
   const { search } = useAddress();
   return (
     <>
-      <ReturnFailure texts={NOT_SIGNED_IN} />
+      <ReturnFailure texts={{ other: 'The identity provider sent you back, and you are not signed in.' }} />
       <a
         className="button button--primary"
         href={`/api/auth/oidc/console?${new URLSearchParams({ to: search.get('to') ?? '/' }).toString()}`}
@@ -52,10 +52,8 @@ function AtProvider({ provider }: { provider: Schemas['ProviderResponse'] }) {
   );
 }
 
-const NOT_SIGNED_IN = { other: 'The identity provider sent you back, and you are not signed in.' };
-
-/** Password sign-in of administrators, for when the provider does not work. */
-function ForAdministrators() {
+/** Password sign-in for administrators, for use when the provider does not work. */
+function AdministratorSignIn() {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -70,53 +68,53 @@ function ForAdministrators() {
   );
 }
 
-/** @param props.username of a session that has ended; it cannot be changed */
-function PasswordSignIn({ username: ended, done }: { username?: string; done?: () => Promise<void> }) {
-  const [credentials, field] = useForm({ username: ended ?? '', password: '' });
-  const signingIn = useMutation({ mutationFn: () => signIn(credentials), onSuccess: () => done?.() });
+/** The form to sign in by password. @param props.username the user of a session that has ended; the field is then read-only */
+function PasswordSignIn({ username: knownUsername, onDone }: { username?: string; onDone?: () => Promise<void> }) {
+  const [credentials, field] = useForm({ username: knownUsername ?? '', password: '' });
+  const signInMutation = useMutation({ mutationFn: () => signIn(credentials), onSuccess: () => onDone?.() });
   return (
     <>
       <form
         className="stack stack--tight"
         method="post"
-        onChange={() => signingIn.isError && signingIn.reset()}
+        onChange={() => signInMutation.isError && signInMutation.reset()}
         onSubmit={(event) => {
           event.preventDefault();
-          if (!signingIn.isPending) signingIn.mutate();
+          if (!signInMutation.isPending) signInMutation.mutate();
         }}
       >
         <TextField
           label="Username"
           name="username"
-          complete="username"
+          autoComplete="username"
           {...field('username')}
-          readOnly={ended !== undefined}
+          readOnly={knownUsername !== undefined}
           required
         />
         <PasswordField label="Password" name="password" {...field('password')} />
-        <Button text="Sign in" look="primary" type="submit" isOff={signingIn.isPending} />
+        <Button text="Sign in" look="primary" type="submit" isDisabled={signInMutation.isPending} />
       </form>
-      {signingIn.isError && <Failure problem={signingIn.error} />}
+      {signInMutation.isError && <Failure problem={signInMutation.error} />}
     </>
   );
 }
 
-const COMMAND = 'npx --no -- grantline users create-admin --username NAME --email ADDRESS';
+const CREATE_ADMIN_COMMAND = 'npx --no -- grantline users create-admin --username NAME --email ADDRESS';
 
 function FirstStart() {
   return (
     <>
-      <Head title="No administrator yet">Run this line where the service runs, then sign in with that name.</Head>
+      <Banner title="No administrator yet">Run this line where the service runs, then sign in with that name.</Banner>
       <pre className="code" tabIndex={0} role="group" aria-label="Command">
-        {COMMAND}
+        {CREATE_ADMIN_COMMAND}
       </pre>
-      <CopyButton value={COMMAND} text="Copy the line" />
+      <CopyButton value={CREATE_ADMIN_COMMAND} text="Copy the line" />
       <Note role="status">It reads the password from its standard input. This page goes on by itself.</Note>
     </>
   );
 }
 
-function Head({ title, children }: { title: string; children: string }) {
+function Banner({ title, children }: { title: string; children: string }) {
   return (
     <div className="stack stack--tight">
       <span className="brand">
@@ -131,12 +129,12 @@ function Head({ title, children }: { title: string; children: string }) {
 }
 
 /** A decorative line through five symbols: person, group, grant, node, rule. */
-function Line({ isBroken }: { isBroken: boolean }) {
+function DecorativeLine({ isDashed }: { isDashed: boolean }) {
   return (
     <svg className="gate__line" viewBox="0 0 352 32" aria-hidden="true">
       <path
         d="M38 16h48M114 16h48M190 16h48M266 16h48"
-        {...(isBroken ? { strokeDasharray: '3 5' } : { className: 'on' })}
+        {...(isDashed ? { strokeDasharray: '3 5' } : { className: 'on' })}
       />
       <circle cx="24" cy="16" r="10" />
       <rect x="90" y="6" width="20" height="20" rx="6" />
@@ -149,26 +147,26 @@ function Line({ isBroken }: { isBroken: boolean }) {
 }
 
 /** The dialog to sign in again after the session has ended. The page below it keeps all typed text. */
-export function SessionEnded({ by }: { by: Interruption }) {
-  const { username, has_password: hasPassword } = useMe();
-  const { data: provider } = useProvider();
-  if (by === 'password-change') return <PasswordChange username={username} />;
+export function SessionEnded({ reason }: { reason: Interruption }) {
+  const { username, has_password: hasPassword } = useOwnAccount();
+  const { data: provider } = useIdentityProvider();
+  if (reason === 'password-change') return <PasswordChange username={username} />;
   if (!hasPassword || provider?.password_sign_in === false) return <SignInElsewhere />;
   return (
     <Dialog title="Sign in again">
       <p>Your session has ended. What is on this page is kept.</p>
-      <PasswordSignIn username={username} done={goOn} />
+      <PasswordSignIn username={username} onDone={resumeAfterSignIn} />
     </Dialog>
   );
 }
 
-async function goOn(): Promise<void> {
-  await queries.cancelQueries(); // a refusal that comes later is of the state before
+async function resumeAfterSignIn(): Promise<void> {
+  await queryClient.cancelQueries(); // late refusals of the old session would end the new one
   interrupt(null);
-  return queries.invalidateQueries();
+  return queryClient.invalidateQueries();
 }
 
-/** The sign-in at the provider, in another tab: this one would lose its typed text. */
+/** A link to sign in at the provider in another tab, so that this tab keeps its typed text. */
 function SignInElsewhere() {
   return (
     <Dialog title="Sign in again">
@@ -176,7 +174,7 @@ function SignInElsewhere() {
         Your session has ended. Sign in at the provider in another tab, then go on here. What is on this page is kept.
       </p>
       <div className="actions">
-        <Button text="Go on" look="quiet" onClick={() => void goOn()} />
+        <Button text="Go on" look="quiet" onClick={() => void resumeAfterSignIn()} />
         <a className="button button--primary" href="/api/auth/oidc/console?to=/me" target="_blank" rel="noopener">
           Sign in at the provider
         </a>
@@ -185,13 +183,13 @@ function SignInElsewhere() {
   );
 }
 
-/** The change of a one-time password, which opens nothing else. */
+/** The dialog to replace a one-time password. Until it is replaced, the session allows nothing else. */
 function PasswordChange({ username }: { username: string }) {
   const [body, field] = useForm(() => ({ current_password: takeOneTimePassword(), new_password: '' }));
-  const [isTyped] = useState(body.current_password !== '');
-  const changing = useMutation({
+  const [isPasswordKnown] = useState(body.current_password !== '');
+  const passwordMutation = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/auth/password', { body })),
-    onSuccess: goOn,
+    onSuccess: resumeAfterSignIn,
   });
   return (
     <Dialog title="Choose your password">
@@ -200,13 +198,13 @@ function PasswordChange({ username }: { username: string }) {
         API tokens.
       </p>
       <Form
-        doing={changing}
-        act="Change password"
-        away="Sign out"
+        mutation={passwordMutation}
+        action="Change password"
+        cancelText="Sign out"
         close={() => void signOut().then(() => interrupt(null))}
       >
         <HiddenUsername username={username} />
-        {!isTyped && <PasswordField label="One-time password" {...field('current_password')} />}
+        {!isPasswordKnown && <PasswordField label="One-time password" {...field('current_password')} />}
         <NewPasswordField {...field('new_password')} />
       </Form>
     </Dialog>

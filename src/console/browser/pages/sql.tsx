@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import type { Schemas } from '../api/client.js';
-import { queries, useMe } from '../api/session.js';
-import { type Fault, type Results, type Statement, submit, useStatement } from '../api/statements.js';
+import { queryClient, useOwnAccount } from '../api/session.js';
+import { type StatementFault, type Results, type Statement, submitStatement, useStatement } from '../api/statements.js';
 import { numberText } from '../domain/count-text.js';
-import { readRefusal } from '../domain/engine-refusal.js';
+import { parseRefusal } from '../domain/engine-refusal.js';
 import { clockTime } from '../domain/moment-text.js';
 import { whyAddress } from '../domain/why-address.js';
-import { Button, ButtonLink, Icon } from '../parts/controls.js';
+import { Button, ButtonLink, downloadFile, Icon } from '../parts/controls.js';
 import { NameCombobox } from '../parts/node-comboboxes.js';
 import { Failure, Notice } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
@@ -15,57 +15,59 @@ import { DataTable } from '../parts/table.js';
 
 const SqlEditor = lazy(() => import('../parts/sql-editor.js'));
 
-/** Cache key of the typed statement, which is kept until the session ends. */
-const DRAFT = ['sql-draft'];
-queries.setQueryDefaults(DRAFT, { gcTime: Infinity, staleTime: Infinity });
+/** Cache key of the typed statement. The cache keeps the statement until the session ends. */
+const DRAFT_KEY = ['sql-draft'];
+queryClient.setQueryDefaults(DRAFT_KEY, { gcTime: Infinity, staleTime: Infinity });
 
-/** The statement as typed so far. The last render may be older. */
-function draftNow(): Statement {
-  return queries.getQueryData<Statement>(DRAFT) ?? NOTHING_TYPED;
+/** The typed statement, read from the cache, because the value of the last render may be older. */
+function currentDraft(): Statement {
+  return queryClient.getQueryData<Statement>(DRAFT_KEY) ?? EMPTY_STATEMENT;
 }
 
-const NOTHING_TYPED: Statement = { sql: '', catalog: '', schema: '' };
+const EMPTY_STATEMENT: Statement = { sql: '', catalog: '', schema: '' };
 
-/** SQL under the own name. */
+/** The page on which SQL runs as the signed-in person. */
 export function Sql() {
-  // Signing in again refetches all queries, including this one.
-  const { data: draft } = useQuery({ queryKey: DRAFT, queryFn: draftNow, initialData: NOTHING_TYPED });
-  const set = (part: Partial<Statement>): void => void queries.setQueryData(DRAFT, { ...draftNow(), ...part });
-  const { running, fault, results, run, more, cancel, fail } = useStatement();
-  const start = (): void => {
-    const typed = draftNow();
-    if (running === null && typed.sql.trim() !== '') void run(typed);
+  // After a new sign-in the cache calls every `queryFn` again. This one returns the present draft, so that the typed text is kept.
+  const { data: draft } = useQuery({ queryKey: DRAFT_KEY, queryFn: currentDraft, initialData: EMPTY_STATEMENT });
+  const setDraft = (changes: Partial<Statement>): void =>
+    void queryClient.setQueryData(DRAFT_KEY, { ...currentDraft(), ...changes });
+  const { runningQuery, fault, results, run, readMore, cancel, showFailure } = useStatement();
+  const isRunning = runningQuery !== null;
+  const runDraft = (): void => {
+    const typedStatement = currentDraft();
+    if (!isRunning && typedStatement.sql.trim() !== '') void run(typedStatement);
   };
   const wrongLine = fault !== null && 'error' in fault ? fault.error.line : null;
   return (
     <Page
-      isClose
+      isCompact
       title="SQL"
       actions={
         <>
           <NameCombobox
-            isOwn
+            isForOwnNames
             label="Catalog"
-            under={[]}
+            parentPath={[]}
             isDisabled={false}
             text={draft.catalog}
-            set={(name) => set({ catalog: name.toLowerCase(), ...(name === '' && { schema: '' }) })}
+            set={(name) => setDraft({ catalog: name.toLowerCase(), ...(name === '' && { schema: '' }) })}
           />
           <NameCombobox
-            isOwn
+            isForOwnNames
             label="Schema"
-            under={[draft.catalog]}
+            parentPath={[draft.catalog]}
             text={draft.schema}
-            set={(name) => set({ schema: name.toLowerCase() })}
+            set={(name) => setDraft({ schema: name.toLowerCase() })}
             isDisabled={draft.catalog === ''}
           />
-          {running !== null && <Button text="Cancel query" onClick={cancel} isOff={running === 'submitting'} />}
+          {isRunning && <Button text="Cancel query" onClick={cancel} isDisabled={runningQuery === 'submitting'} />}
           <Button
             look="primary"
-            icon={running === null ? 'play' : 'turn'}
-            onClick={start}
-            isOff={running !== null || draft.sql.trim() === ''}
-            aria-busy={running !== null}
+            icon={isRunning ? 'turn' : 'play'}
+            onClick={runDraft}
+            isDisabled={isRunning || draft.sql.trim() === ''}
+            aria-busy={isRunning}
           >
             Run <kbd aria-hidden="true">Ctrl ↵</kbd>
           </Button>
@@ -76,38 +78,38 @@ export function Sql() {
         <SqlEditor
           label="SQL statement"
           text={draft.sql}
-          setText={(sql) => set({ sql })}
-          place={draft}
-          run={start}
+          setText={(sql) => setDraft({ sql })}
+          namespace={draft}
+          run={runDraft}
           wrongLine={wrongLine}
         />
       </Suspense>
-      {fault !== null && <Refusal fault={fault} />}
-      <SqlResults results={results} running={running} isBefore={fault !== null} more={more} fail={fail} />
+      {fault !== null && <FaultNotice fault={fault} />}
+      <SqlResults {...{ results, runningQuery, readMore, showFailure }} isOfEarlierStatement={fault !== null} />
     </Page>
   );
 }
 
-const ENDS: Readonly<Record<string, string>> = {
+const FAULT_TITLES: Readonly<Record<string, string>> = {
   query_cancelled: 'The statement was cancelled',
   query_timeout: 'The statement took too long',
   query_lost: 'The engine has lost this statement',
 };
 
-function Refusal({ fault }: { fault: Fault }) {
-  const { id } = useMe();
+function FaultNotice({ fault }: { fault: StatementFault }) {
+  const { id } = useOwnAccount();
   if (!('error' in fault)) return <Failure problem={fault.problem} />;
   const { error, query } = fault;
   const isDenied = error.engine_error_name === 'PERMISSION_DENIED';
-  const refused = isDenied ? readRefusal(error.message) : null;
+  const refusal = isDenied ? parseRefusal(error.message) : null;
   return (
     <Notice
       tone="loss"
       icon="stop"
       role="alert"
-      title={isDenied ? 'The engine refused this statement' : (ENDS[error.code] ?? 'The statement failed')}
+      title={isDenied ? 'The engine refused this statement' : (FAULT_TITLES[error.code] ?? 'The statement failed')}
       actions={
-        refused && <ButtonLink text="Why?" href={whyAddress({ type: 'user', id }, refused.privilege, refused.node)} />
+        refusal && <ButtonLink text="Why?" href={whyAddress({ type: 'user', id }, refusal.privilege, refusal.node)} />
       }
     >
       <p>
@@ -125,72 +127,70 @@ function Refusal({ fault }: { fault: Fault }) {
 
 interface SqlResultsProps {
   results: Results | null;
-  running: Schemas['Query'] | 'submitting' | null;
-  /** A newer statement has failed: these rows are of the one before. */
-  isBefore: boolean;
-  more: (results: Results) => Promise<void>;
-  fail: (problem: Error) => void;
+  runningQuery: Schemas['Query'] | 'submitting' | null;
+  /** Whether the rows belong to an earlier statement, because the newest one has failed. */
+  isOfEarlierStatement: boolean;
+  readMore: (results: Results) => Promise<void>;
+  showFailure: (problem: Error) => void;
 }
 
-/** The rows of the last statement that had any, and the progress of the newest one. */
-function SqlResults({ results, running, isBefore, more, fail }: SqlResultsProps) {
+/** The rows of the last statement with results, and the progress of the newest statement. */
+function SqlResults({ results, runningQuery, isOfEarlierStatement, readMore, showFailure }: SqlResultsProps) {
   return (
     <section>
       <div className="head">
         <h2>Results</h2>
-        {results !== null && (isBefore || running !== null) && (
-          <span className="count">of the statement before, {clockTime(results.at)}</span>
+        {results !== null && (isOfEarlierStatement || runningQuery !== null) && (
+          <span className="count">of the statement before, {clockTime(results.readAt)}</span>
         )}
         <p className="row hint">
-          <span role="status">{statusText(results, running)}</span>
-          {results !== null && results.columns.length > 0 && <CsvLink results={results} fail={fail} />}
+          <span role="status">{statusText(results, runningQuery)}</span>
+          {results !== null && results.columns.length > 0 && <CsvLink results={results} showFailure={showFailure} />}
         </p>
       </div>
       {results !== null && results.columns.length > 0 && (
         <DataTable
           key={results.queryId}
           name="Results"
-          isTyped
+          hasTypes
           columns={results.columns}
           rows={results.rows}
-          more={results.next === null ? null : () => void more(results)}
+          readMore={results.nextCursor === null ? null : () => void readMore(results)}
         />
       )}
     </section>
   );
 }
 
-function statusText(results: Results | null, running: SqlResultsProps['running']): string {
-  if (running === 'submitting' || running?.state === 'queued') return 'Queued';
-  if (running !== null) {
-    const { progress_percent: percent } = running;
+function statusText(results: Results | null, runningQuery: SqlResultsProps['runningQuery']): string {
+  if (runningQuery === 'submitting' || runningQuery?.state === 'queued') return 'Queued';
+  if (runningQuery !== null) {
+    const { progress_percent: percent } = runningQuery;
     return percent === null ? 'Running' : `Running, ${Math.round(percent)} %`;
   }
   if (results === null) return 'Nothing was run yet.';
-  const { rows, next, columns, seconds } = results;
-  const took = `${seconds.toLocaleString('en', { maximumFractionDigits: 1 })} s`;
-  if (columns.length === 0) return `Done, ${took}`;
+  const { rows, nextCursor, columns, durationSeconds } = results;
+  const durationText = `${durationSeconds.toLocaleString('en', { maximumFractionDigits: 1 })} s`;
+  if (columns.length === 0) return `Done, ${durationText}`;
   const count = numberText(rows.length);
-  return `${next === null ? count : `the first ${count}`} ${rows.length === 1 ? 'row' : 'rows'}, ${took}`;
+  return `${nextCursor === null ? count : `the first ${count}`} ${rows.length === 1 ? 'row' : 'rows'}, ${durationText}`;
 }
 
-/** All rows as a file. Rows can be read once: the statement runs again. */
-function CsvLink({ results, fail }: Pick<SqlResultsProps, 'fail'> & { results: Results }) {
-  const address = (id: string): string => `/api/queries/${id}/rows?format=csv`;
-  const download = async (): Promise<void> => {
-    const link = document.createElement('a');
-    link.href = address((await submit(results.statement)).id);
-    link.download = 'results.csv';
-    link.click();
+/** Downloads all rows as a file. Runs the statement again, because rows can be read only once. */
+function CsvLink({ results, showFailure }: Pick<SqlResultsProps, 'showFailure'> & { results: Results }) {
+  const csvAddress = (id: string): string => `/api/queries/${id}/rows?format=csv`;
+  const downloadRows = async (): Promise<void> => {
+    const { id } = await submitStatement(results.statement);
+    downloadFile(csvAddress(id), 'results.csv');
   };
   return (
     <a
       className="button button--small"
-      href={address(results.queryId)}
+      href={csvAddress(results.queryId)}
       title="Runs the statement again, and saves all rows"
       onClick={(event) => {
         event.preventDefault();
-        download().catch(fail);
+        downloadRows().catch(showFailure);
       }}
     >
       <Icon name="download" />

@@ -2,46 +2,47 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { useMe } from '../api/session.js';
+import { useOwnAccount } from '../api/session.js';
 import { type Node, privilegesOn } from '../domain/grant-form.js';
 import { momentText } from '../domain/moment-text.js';
-import { nearestEntries, NO_NAMES, pathText } from '../domain/node-path.js';
-import { KIND_NAMES, type Policy } from '../domain/policy-form.js';
-import { type Named, principalParameter } from '../domain/principal.js';
+import { nearestEntries, EMPTY_NAMES, pathText } from '../domain/node-path.js';
+import { POLICY_KIND_NAMES, type Policy } from '../domain/policy-form.js';
+import { type PrincipalRef, principalParameter } from '../domain/principal.js';
 import {
   prepositionOf,
-  questionOfAddress,
+  questionFromAddress,
   restrictionText,
   type WhyQuestion,
-  withName,
+  nodeWithPrincipalName,
 } from '../domain/why-address.js';
 import { now } from '../now.js';
-import { useAddress, useSettled } from '../parts/address.js';
+import { useAddress, useDebounced } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
 import { Button, CopyButton, Icon } from '../parts/controls.js';
-import { Breakable, Path, Privileges } from '../parts/display.js';
+import { BreakableText, Path, Privileges } from '../parts/display.js';
 import { NodeComboboxes } from '../parts/node-comboboxes.js';
 import { Failure, Note } from '../parts/notice.js';
 import { Region, useTitle } from '../parts/page.js';
 import { PolicyEffect } from '../parts/policies.js';
 import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
 import { type Column, Table } from '../parts/table.js';
-import { Chains, type Explanation, NearestChange, useExplanation, type WayOfAnswer } from '../parts/why-chains.js';
+import { Chains, type Explanation, NearestChange, useExplanation, type ExplainedWay } from '../parts/why-chains.js';
 
-/** Why somebody may do something on a node, or not; people who are no administrators ask about themselves. */
+/** The page that explains why somebody has a privilege on a node, or not. Only administrators can ask about other people. */
 export function Why() {
   useTitle('Why');
-  const me = useMe();
+  const account = useOwnAccount();
   const { search } = useAddress();
-  const settled = useSettled(search.toString(), 150);
-  const isAdministrator = me.role === 'admin';
-  const self = { type: 'user', id: me.id, name: me.username };
-  const asked = questionOfAddress(new URLSearchParams(settled));
-  const principal = isAdministrator ? asked.principal : self;
-  const isOther = asked.principal !== null && principalParameter(asked.principal) !== principalParameter(self);
+  const debouncedSearch = useDebounced(search.toString(), 150);
+  const isAdministrator = account.role === 'admin';
+  const ownPrincipal = { type: 'user', id: account.id, name: account.username };
+  const question = questionFromAddress(new URLSearchParams(debouncedSearch));
+  const principal = isAdministrator ? question.principal : ownPrincipal;
+  const isAboutOthers =
+    question.principal !== null && principalParameter(question.principal) !== principalParameter(ownPrincipal);
   const name = usePrincipalName(principal);
-  const named = usePrincipalName(asked.node.as ?? asked.node.queries ?? null);
-  const { data, error, refetch } = useExplanation(asked, !isAdministrator);
+  const nodePrincipalName = usePrincipalName(question.node.as ?? question.node.queries ?? null);
+  const { data, error, refetch } = useExplanation(question, !isAdministrator);
   return (
     <main id="main" tabIndex={-1}>
       <div className="stack">
@@ -63,14 +64,14 @@ export function Why() {
           </>
         ) : (
           <>
-            {!isAdministrator && isOther && (
+            {!isAdministrator && isAboutOthers && (
               <Note role="status">Only administrators see why about others. This answer is about you.</Note>
             )}
             <Answer
               explanation={data}
-              question={{ ...asked, node: withName(asked.node, named) }}
+              question={{ ...question, node: nodeWithPrincipalName(question.node, nodePrincipalName) }}
               principal={{ ...principal, name }}
-              isOwn={!isAdministrator}
+              isSelf={!isAdministrator}
             />
           </>
         )}
@@ -81,22 +82,22 @@ export function Why() {
 
 function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
   const { search, change } = useAddress();
-  const { principal, privilege, node } = questionOfAddress(search);
+  const { principal, privilege, node } = questionFromAddress(search);
   const name = usePrincipalName(isAdministrator ? principal : null);
   return (
     <form className="question" role="search" aria-label="Question" onSubmit={(event) => event.preventDefault()}>
       {isAdministrator && (
         <PrincipalCombobox
           value={principal && { ...principal, name }}
-          without={['everyone']}
-          isPlain
+          excludedKinds={['everyone']}
+          isHintHidden
           set={(value) => change({ principal: value === null ? '' : principalParameter(value) })}
         />
       )}
       <PrivilegeCombobox node={node} value={privilege} set={(value) => change({ privilege: value })} />
       <NodeComboboxes
-        value={{ ...NO_NAMES, ...node }}
-        last={node.routine === undefined ? 'table' : 'routine'}
+        value={{ ...EMPTY_NAMES, ...node }}
+        lastLevel={node.routine === undefined ? 'table' : 'routine'}
         set={({ catalog, schema, table, routine = '' }) =>
           change({ catalog, schema, table, routine, engine: '', as: '', queries: '' })
         }
@@ -106,44 +107,43 @@ function QuestionForm({ isAdministrator }: { isAdministrator: boolean }) {
 }
 
 function PrivilegeCombobox({ node, value, set }: { node: Node; value: string; set: (value: string) => void }) {
-  const [typed, setTyped] = useState<string | null>(null);
-  const part = (typed ?? '').toUpperCase();
-  const choices = privilegesOn(node).filter((name) => name.includes(part));
+  const [typedText, setTypedText] = useState<string | null>(null);
+  const typedPart = (typedText ?? '').toUpperCase();
+  const choices = privilegesOn(node).filter((name) => name.includes(typedPart));
   return (
     <Combobox
       label="Privilege"
-      text={typed ?? value}
+      text={typedText ?? value}
       isMono
-      isClosed
+      isChoiceRequired
       choices={choices.map((name) => ({ key: name, text: name }))}
       setText={(text) => {
-        const whole = choices.find((name) => name === text.toUpperCase());
-        setTyped(whole === undefined ? text : null);
-        if (whole !== undefined) set(whole);
+        const exactName = choices.find((name) => name === text.toUpperCase());
+        setTypedText(exactName === undefined ? text : null);
+        if (exactName !== undefined) set(exactName);
       }}
       choose={({ text }) => {
-        setTyped(null);
+        setTypedText(null);
         set(text);
       }}
     />
   );
 }
 
-/** Ways that are shown at first. */
-const FIRST_WAYS = 3;
+const INITIALLY_SHOWN_WAYS = 3;
 
 interface AnswerProps {
   explanation: Explanation;
   question: WhyQuestion;
-  principal: Named;
-  isOwn: boolean;
+  principal: PrincipalRef;
+  isSelf: boolean;
 }
 
-function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
+function Answer({ explanation, question, principal, isSelf }: AnswerProps) {
   const { search, change } = useAddress();
-  const { allowed, rule, ways, smallest_change: nearest } = explanation;
-  const who = isOwn ? 'You' : (principal.name ?? '');
-  const shown = search.has('ways') ? ways : ways.slice(0, FIRST_WAYS);
+  const { allowed, rule, ways, smallest_change: nearestChange } = explanation;
+  const personText = isSelf ? 'You' : (principal.name ?? '');
+  const shownWays = search.has('ways') ? ways : ways.slice(0, INITIALLY_SHOWN_WAYS);
   return (
     <>
       <div className="answer" aria-live="polite">
@@ -152,15 +152,15 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
         </span>
         <div>
           <h1>
-            <b>{who}</b> may {!allowed && <b>not </b>}
+            <b>{personText}</b> may {!allowed && <b>not </b>}
             <b>{question.privilege}</b> {prepositionOf(question.privilege)} <Path node={question.node} />
-            {allowed ? reasonFor(ways) : `: ${reasonAgainst(explanation, question.node, isOwn)}`}.
+            {allowed ? allowedReasonText(ways) : `: ${refusedReasonText(explanation, question.node, isSelf)}`}.
           </h1>
           <p className="dim">{publishedText(explanation, principal)}</p>
         </div>
       </div>
-      <Chains explanation={explanation} principal={principal} node={question.node} ways={shown} isOwn={isOwn} />
-      {ways.length > shown.length && (
+      <Chains explanation={explanation} principal={principal} node={question.node} ways={shownWays} isSelf={isSelf} />
+      {ways.length > shownWays.length && (
         <div className="row">
           <Button text={`Show all ${explanation.ways_in_all} ways`} onClick={() => change({ ways: 'all' }, true)} />
         </div>
@@ -174,22 +174,22 @@ function Answer({ explanation, question, principal, isOwn }: AnswerProps) {
                 <CopyButton value={rule.text} look="small quiet" />
               </div>
               <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
-                <Breakable text={rule.text} />
+                <BreakableText text={rule.text} />
               </pre>
             </section>
-            <LimitsThatApply policies={explanation.policies} isTaking={!allowed} />
+            <RestrictingPolicies policies={explanation.policies} isDenied={!allowed} />
           </div>
         )}
-        <NearestChange change={nearest} isOwn={isOwn} />
-        {isOwn && !allowed && <Nearby node={question.node} />}
+        <NearestChange change={nearestChange} isSelf={isSelf} />
+        {isSelf && !allowed && <NearbyNodes node={question.node} />}
       </div>
     </>
   );
 }
 
-const LIMITS: readonly Column<Policy>[] = [
+const POLICY_COLUMNS: readonly Column<Policy>[] = [
   { name: 'Policy', cell: ({ id }) => <Link href={`/policies/${id}`}>{id}</Link> },
-  { name: 'Kind', cell: ({ kind }) => KIND_NAMES[kind].toLowerCase() },
+  { name: 'Kind', cell: ({ kind }) => POLICY_KIND_NAMES[kind].toLowerCase() },
   {
     name: 'What',
     className: 'full',
@@ -206,30 +206,30 @@ const LIMITS: readonly Column<Policy>[] = [
   },
 ];
 
-/** The policies that restrict what the privilege reads, or that take it. */
-function LimitsThatApply({ policies: ids, isTaking }: { policies: readonly number[]; isTaking: boolean }) {
-  const answers = useQueries({
-    queries: ids.map((id) => ({
+/** The policies that restrict or deny the privilege. */
+function RestrictingPolicies({ policies: policyIds, isDenied }: { policies: readonly number[]; isDenied: boolean }) {
+  const queries = useQueries({
+    queries: policyIds.map((id) => ({
       queryKey: ['limit', id],
       queryFn: () => bodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } })),
     })),
   });
-  if (ids.length === 0) return null;
-  const items = answers.some(({ isPending }) => isPending) ? null : answers.flatMap(({ data }) => data ?? []);
+  if (policyIds.length === 0) return null;
+  const items = queries.some(({ isPending }) => isPending) ? null : queries.flatMap(({ data }) => data ?? []);
   return (
-    <Region title={isTaking ? 'What takes it' : 'Limits that apply'}>
-      <Table name="Limits" columns={LIMITS} items={items} keyOf={({ id }) => id} />
+    <Region title={isDenied ? 'What takes it' : 'Limits that apply'}>
+      <Table name="Limits" columns={POLICY_COLUMNS} items={items} keyOf={({ id }) => id} />
     </Region>
   );
 }
 
-const NEARBY: readonly Column<Schemas['EffectiveAccessResponse']>[] = [
+const NEARBY_COLUMNS: readonly Column<Schemas['EffectiveAccessResponse']>[] = [
   { name: 'Where', cell: ({ resource }) => <Path node={resource} /> },
   { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
 ];
 
-/** For a person who is refused on a node: the nearest nodes that this person can reach. */
-function Nearby({ node }: { node: object }) {
+/** Shows the nodes nearest to a refused node, among the nodes that the signed-in person can reach. */
+function NearbyNodes({ node }: { node: object }) {
   const { data } = useQuery({
     queryKey: ['effective-access', 'nearby'],
     queryFn: () => bodyOf(api.GET('/api/access/effective', { params: { query: { limit: 200 } } })),
@@ -238,33 +238,33 @@ function Nearby({ node }: { node: object }) {
   if (items.length === 0) return null;
   return (
     <Region title="What you reach nearby">
-      <Table name="Nearby" columns={NEARBY} items={items} keyOf={({ resource }) => JSON.stringify(resource)} />
+      <Table name="Nearby" columns={NEARBY_COLUMNS} items={items} keyOf={({ resource }) => JSON.stringify(resource)} />
     </Region>
   );
 }
 
-/** *, through group eu-analysts, by grant 41 on sales.eu* */
-function reasonFor([first]: readonly WayOfAnswer[]): string {
-  if (first === undefined) return ', by the settings of this service';
-  const { group, is_for_everyone: isForEveryone, grant_id: grant, node } = first;
-  const through = group !== null ? `through group ${group.name}` : isForEveryone ? 'as everyone' : 'directly';
-  return `, ${through}, by grant ${grant} on ${pathText(node)}`;
+/** How the principal has the privilege, as the end of a sentence: *, through group eu-analysts, by grant 41 on sales.eu* */
+function allowedReasonText([firstWay]: readonly ExplainedWay[]): string {
+  if (firstWay === undefined) return ', by the settings of this service';
+  const { group, is_for_everyone: isForEveryone, grant_id: grantId, node } = firstWay;
+  const throughText = group !== null ? `through group ${group.name}` : isForEveryone ? 'as everyone' : 'directly';
+  return `, ${throughText}, by grant ${grantId} on ${pathText(node)}`;
 }
 
-/** The most specific reason of all ways: a way that is denied or has ended comes before one without a grant. */
-function reasonAgainst({ ways, restrictions }: Explanation, node: Node, isOwn: boolean): string {
+/** Why the principal lacks the privilege. Of several reasons a deactivated account, a deny or an expired grant is named before a missing grant. */
+function refusedReasonText({ ways, restrictions }: Explanation, node: Node, isSelf: boolean): string {
   for (const kind of ['inactive', 'denied', 'expired'] as const) {
-    const way = ways.find(({ ends_at: end }) => end?.kind === kind);
+    const way = ways.find(({ ends_at: wayEnd }) => wayEnd?.kind === kind);
     if (way?.ends_at === undefined || way.ends_at === null) continue;
-    const { expired_at: at } = way.ends_at;
+    const { expired_at: expiredAt } = way.ends_at;
     if (kind === 'inactive') return 'the account is deactivated';
     if (kind === 'denied') return restrictionText(restrictions, node);
-    if (at !== undefined) return `grant ${way.grant_id} ended ${momentText(new Date(at), now())}`;
+    if (expiredAt !== undefined) return `grant ${way.grant_id} ended ${momentText(new Date(expiredAt), now())}`;
   }
-  return isOwn ? 'no grant of yours reaches it' : 'no grant reaches it';
+  return isSelf ? 'no grant of yours reaches it' : 'no grant reaches it';
 }
 
-function publishedText({ published, allowed }: Explanation, { type }: Named): string {
+function publishedText({ published, allowed }: Explanation, { type }: PrincipalRef): string {
   if (published === null)
     return type === 'group'
       ? 'By the grants as they are now. The engine answers about people, by what is published.'

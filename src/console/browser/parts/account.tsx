@@ -2,19 +2,19 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { PRIVILEGES } from '../../../trino-rules/model/privilege.js';
 import type { Schemas } from '../api/client.js';
-import { countOf, type PageQuery, usePages } from '../api/pages.js';
-import { queries } from '../api/session.js';
+import { loadedCountText, type PageQuery, usePages } from '../api/pages.js';
+import { queryClient } from '../api/session.js';
 import { countText } from '../domain/count-text.js';
 import { pathText } from '../domain/node-path.js';
 import { Badge, Button } from './controls.js';
-import { Limits, Moment, Path, Privileges, WhyLink } from './display.js';
+import { Restrictions, Moment, Path, Privileges, WhyLink } from './display.js';
 import { type Filter, FilterBar, SEARCH, useFilters } from './filter-bar.js';
 import { ExpiryText } from './grants.js';
 import { Failure } from './notice.js';
 import { Region } from './page.js';
 import { type Column, Listing } from './table.js';
 
-type Access = Schemas['EffectiveAccessResponse'];
+type AccessEntry = Schemas['EffectiveAccessResponse'];
 
 const FILTERS: readonly Filter[] = [
   { parameter: 'may', name: 'May', choices: Object.fromEntries(PRIVILEGES.map((name) => [name, name])) },
@@ -23,62 +23,62 @@ const FILTERS: readonly Filter[] = [
 interface EffectiveAccessProps {
   /** The name of the table. */
   name: string;
-  /** The account, as part of the cache key. */
-  of: 'own' | number;
-  read: (page: PageQuery) => Promise<Schemas['EffectivePageResponse']>;
-  /** The address of an entry's explanation; null: none. */
-  why: ((access: Access) => string | null) | null;
-  empty: ReactNode;
+  /** The account's id, or `own` for the signed-in account. Part of the cache key. */
+  account: 'own' | number;
+  readPage: (page: PageQuery) => Promise<Schemas['EffectivePageResponse']>;
+  /** Makes the address of the page that explains an access; null: accesses have no links to explanations. */
+  whyHref: ((access: AccessEntry) => string | null) | null;
+  emptyState: ReactNode;
 }
 
-/** The effective access of an account. */
-export function EffectiveAccess({ name, of, read, why, empty }: EffectiveAccessProps) {
-  const { asked } = useFilters(FILTERS);
-  const text = (asked[SEARCH] ?? '').toLowerCase();
-  const may = asked['may'];
-  const list = usePages(['effective-access', of], read, { isWhole: text !== '' || may !== undefined });
+export function EffectiveAccess({ name, account, readPage, whyHref, emptyState }: EffectiveAccessProps) {
+  const { values } = useFilters(FILTERS);
+  const searchText = (values[SEARCH] ?? '').toLowerCase();
+  const privilege = values['may'];
+  const isFiltered = searchText !== '' || privilege !== undefined;
+  const list = usePages(['effective-access', account], readPage, { isReadToEnd: isFiltered });
   const { items, hasMore } = list;
-  const shown =
+  const shownAccess =
     items?.filter(
       ({ resource, privileges }) =>
-        pathText(resource).toLowerCase().includes(text) &&
-        (may === undefined || privileges.some((each) => each === may)),
+        pathText(resource).toLowerCase().includes(searchText) &&
+        (privilege === undefined || privileges.some((each) => each === privilege)),
     ) ?? null;
-  if (items?.length === 0) return empty;
+  if (items?.length === 0) return emptyState;
   return (
     <section className="stack stack--tight" aria-label="Access">
       <FilterBar placeholder="Filter by name of a node" filters={FILTERS}>
-        {shown === null ? 'Reading access' : nodesText(shown, hasMore)}
+        {shownAccess === null ? 'Reading access' : nodesText(shownAccess, hasMore)}
       </FilterBar>
       <Listing
         name={name}
-        list={{ ...list, items: shown }}
-        empty={<p className="dim">No node matches. Remove a filter.</p>}
-        columns={columnsOf(why)}
+        list={{ ...list, items: shownAccess }}
+        emptyState={<p className="dim">No node matches. Remove a filter.</p>}
+        columns={accessColumns(whyHref)}
         keyOf={({ resource }) => JSON.stringify(resource)}
       />
     </section>
   );
 }
 
-function nodesText(shown: readonly Access[], hasMore: boolean): string {
-  const catalogs = new Set(shown.flatMap(({ resource }) => ('catalog' in resource ? [resource.catalog] : [])));
-  const nodes = countText(shown.length, 'node', { hasMore });
-  return catalogs.size === 0 ? nodes : `${nodes} in ${countText(catalogs.size, 'catalog')}`;
+function nodesText(accessEntries: readonly AccessEntry[], hasMore: boolean): string {
+  const catalogs = new Set(accessEntries.flatMap(({ resource }) => ('catalog' in resource ? [resource.catalog] : [])));
+  const nodeCountText = countText(accessEntries.length, 'node', { hasMore });
+  return catalogs.size === 0 ? nodeCountText : `${nodeCountText} in ${countText(catalogs.size, 'catalog')}`;
 }
 
-function columnsOf(why: EffectiveAccessProps['why']): readonly Column<Access>[] {
+function accessColumns(whyHref: EffectiveAccessProps['whyHref']): readonly Column<AccessEntry>[] {
   return [
-    { name: 'Where', order: ({ resource }) => pathText(resource), cell: ({ resource }) => <Path node={resource} /> },
+    { name: 'Where', sortKey: ({ resource }) => pathText(resource), cell: ({ resource }) => <Path node={resource} /> },
     { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
-    { name: 'Limits', cell: (access) => <Limits of={access} /> },
+    { name: 'Limits', cell: (access) => <Restrictions access={access} /> },
     {
       name: 'Why',
       className: 'full',
       cell: (access) => (
         <WhyLink
-          href={why?.(access) ?? null}
-          ways={access.origins.map(({ through, inherited_from: from }) => ({ through, from }))}
+          href={whyHref?.(access) ?? null}
+          ways={access.origins.map(({ through, inherited_from: inheritedFrom }) => ({ through, inheritedFrom }))}
         />
       ),
     },
@@ -86,60 +86,60 @@ function columnsOf(why: EffectiveAccessProps['why']): readonly Column<Access>[] 
       name: 'Until',
       className: 'nowrap',
       isLabelled: true,
-      order: lastEnd,
-      cell: (access) => <ExpiryText at={lastEnd(access)} />,
+      sortKey: lastExpiry,
+      cell: (access) => <ExpiryText expiresAt={lastExpiry(access)} />,
     },
   ];
 }
 
-/** The latest expiry of its ways; null: one of them does not expire. */
-function lastEnd({ origins }: Access): string | null {
-  const ends = origins.map(({ expires_at: end }) => end);
-  return ends.includes(null) ? null : ((ends as string[]).sort().at(-1) ?? null);
+/** The time at which the last of the grants that give an access expires; null: one of them does not expire. */
+function lastExpiry({ origins }: AccessEntry): string | null {
+  const expiries = origins.map(({ expires_at: expiresAt }) => expiresAt);
+  return expiries.includes(null) ? null : ((expiries as string[]).sort().at(-1) ?? null);
 }
 
 type Session = Schemas['SessionResponse'];
 
 interface SessionsProps {
-  /** The account, as part of the cache key. */
-  of: 'own' | number;
-  read: (page: PageQuery) => Promise<Schemas['SessionPage']>;
-  end: (id: string) => Promise<unknown>;
-  /** Ends all sessions; of the own account, all except the current one. */
-  endAll: (sessions: readonly Session[]) => Promise<unknown>;
+  /** The account's id, or `own` for the signed-in account. Part of the cache key. */
+  account: 'own' | number;
+  readPage: (page: PageQuery) => Promise<Schemas['SessionPage']>;
+  endSession: (id: string) => Promise<unknown>;
+  /** Ends all sessions of the account. If this is the signed-in account, the session of this page is kept. */
+  endAllSessions: (sessions: readonly Session[]) => Promise<unknown>;
 }
 
-/** The sessions of an account, to be ended one by one. */
-export function Sessions({ of, read, end, endAll }: SessionsProps) {
-  const key = ['sessions', of];
-  const list = usePages(key, read);
-  const others = list.items?.filter(({ current }) => !current) ?? [];
-  const ending = useMutation({
-    mutationFn: (act: () => Promise<unknown>) => act(),
-    onSuccess: () => queries.invalidateQueries({ queryKey: key }),
+/** The sessions of an account, which can be ended one by one or all at once. */
+export function Sessions({ account, readPage, endSession, endAllSessions }: SessionsProps) {
+  const key = ['sessions', account];
+  const list = usePages(key, readPage);
+  const otherSessions = list.items?.filter(({ current }) => !current) ?? [];
+  const endMutation = useMutation({
+    mutationFn: (endSessions: () => Promise<unknown>) => endSessions(),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: key }),
   });
   const columns: readonly Column<Session>[] = [
     {
       name: 'Where',
-      cell: ({ current, user_agent: agent, address }) => (
+      cell: ({ current, user_agent: userAgent, address }) => (
         <>
-          {browserName(agent)} {current ? <Badge text="this one" /> : <span className="dim">{address}</span>}
+          {browserName(userAgent)} {current ? <Badge text="this one" /> : <span className="dim">{address}</span>}
         </>
       ),
     },
-    { name: 'Began', isLabelled: true, cell: ({ created_at: at }) => <Moment at={at} /> },
-    { name: 'Last used', isLabelled: true, cell: ({ last_used_at: at }) => <Moment at={at} /> },
+    { name: 'Began', isLabelled: true, cell: ({ created_at: createdAt }) => <Moment time={createdAt} /> },
+    { name: 'Last used', isLabelled: true, cell: ({ last_used_at: lastUsedAt }) => <Moment time={lastUsedAt} /> },
     {
       name: 'Action',
       className: 'num',
-      isHidden: true,
-      cell: ({ id, current, user_agent: agent }) =>
+      isNameHidden: true,
+      cell: ({ id, current, user_agent: userAgent }) =>
         !current && (
           <Button
             text="End"
             look="small quiet"
-            aria-label={`End ${browserName(agent)}`}
-            onClick={() => ending.mutate(() => end(id))}
+            aria-label={`End ${browserName(userAgent)}`}
+            onClick={() => endMutation.mutate(() => endSession(id))}
           />
         ),
     },
@@ -147,22 +147,22 @@ export function Sessions({ of, read, end, endAll }: SessionsProps) {
   return (
     <Region
       title="Sessions"
-      count={countOf(list)}
+      count={loadedCountText(list)}
       actions={
-        others.length > 0 && (
+        otherSessions.length > 0 && (
           <Button
-            text={of === 'own' ? 'End all others' : 'End all'}
+            text={account === 'own' ? 'End all others' : 'End all'}
             look="small quiet"
-            onClick={() => ending.mutate(() => endAll(others))}
+            onClick={() => endMutation.mutate(() => endAllSessions(otherSessions))}
           />
         )
       }
     >
-      {ending.isError && <Failure problem={ending.error} />}
+      {endMutation.isError && <Failure problem={endMutation.error} />}
       <Listing
         name="Sessions"
         list={list}
-        empty={<p className="dim">No session is open.</p>}
+        emptyState={<p className="dim">No session is open.</p>}
         columns={columns}
         keyOf={({ id }) => id}
       />
@@ -170,11 +170,11 @@ export function Sessions({ of, read, end, endAll }: SessionsProps) {
   );
 }
 
-/** *Firefox on Linux*, from a User-Agent; other clients by its first word. */
-function browserName(agent: string | null): string {
-  if (agent === null) return 'Unknown client';
-  const browser = /(Edg|Firefox|Chrome|Safari)(?=\/)/.exec(agent)?.[1];
-  const system = /Windows|Mac OS|Android|iPhone|iPad|Linux/.exec(agent)?.[0];
-  if (browser === undefined) return agent.split(/[ /]/)[0] ?? agent;
-  return `${browser === 'Edg' ? 'Edge' : browser}${system === undefined ? '' : ` on ${system}`}`;
+/** A User-Agent header in words: *Firefox on Linux*. For clients other than browsers, the first word of the header. */
+function browserName(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown client';
+  const browser = /(Edg|Firefox|Chrome|Safari)(?=\/)/.exec(userAgent)?.[1];
+  const operatingSystem = /Windows|Mac OS|Android|iPhone|iPad|Linux/.exec(userAgent)?.[0];
+  if (browser === undefined) return userAgent.split(/[ /]/)[0] ?? userAgent;
+  return `${browser === 'Edg' ? 'Edge' : browser}${operatingSystem === undefined ? '' : ` on ${operatingSystem}`}`;
 }

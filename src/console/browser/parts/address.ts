@@ -1,97 +1,99 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 
-/** The parameters of the address, and a function that changes some of them; empty values remove a parameter. */
+/** The parameters of the address, and a function that changes some of them. An empty value removes a parameter. */
 export function useAddress() {
   const [, navigate] = useLocation();
-  // The router's own hook for parameters decodes them twice.
-  const text = useSearch();
-  const search = useMemo(() => new URLSearchParams(location.search), [text]);
-  const replace = (all: URLSearchParams, isStep = false): void =>
-    navigate(`${location.pathname}${all.size === 0 ? '' : `?${all.toString()}`}`, { replace: !isStep });
-  /** @param isStep *back* returns to the address before */
-  const change = (part: Readonly<Record<string, string>>, isStep = false): void => {
-    const after = new URLSearchParams(location.search);
-    for (const [parameter, value] of Object.entries(part)) {
-      if (value === '') after.delete(parameter);
-      else after.set(parameter, value);
+  // Uses location.search, because the router's hook decodes parameters twice.
+  const rawSearch = useSearch();
+  const search = useMemo(() => new URLSearchParams(location.search), [rawSearch]);
+  const replace = (parameters: URLSearchParams, isUndoable = false): void => {
+    const query = parameters.size === 0 ? '' : `?${parameters.toString()}`;
+    navigate(location.pathname + query, { replace: !isUndoable });
+  };
+  /** @param isUndoable whether the browser's *back* undoes the change */
+  const change = (changes: Readonly<Record<string, string>>, isUndoable = false): void => {
+    const parameters = new URLSearchParams(location.search);
+    for (const [parameter, value] of Object.entries(changes)) {
+      if (value === '') parameters.delete(parameter);
+      else parameters.set(parameter, value);
     }
-    replace(after, isStep);
+    replace(parameters, isUndoable);
   };
   return { search, change, replace };
 }
 
-/** The act that a dialog asks about, in a parameter of the address: after a confirmation at the provider it is open again. */
-export function useAsked(parameter: string): { asked: string | null; ask: (value: string) => void; close: () => void } {
+/** The name of the open dialog, kept in an address parameter, so that the dialog is open again after a confirmation at the provider. */
+export function useDialogInAddress(parameter: string) {
   const { search, change } = useAddress();
-  const ask = (value: string): void =>
-    change({ [parameter]: value, [RETURN_KEYS.code]: '', [RETURN_KEYS.requestId]: '' });
-  return { asked: search.get(parameter), ask, close: () => ask('') };
+  const openDialog = (dialogName: string): void =>
+    change({ [parameter]: dialogName, [FAILURE_KEYS.code]: '', [FAILURE_KEYS.requestId]: '' });
+  return { dialog: search.get(parameter), openDialog, close: () => openDialog('') };
 }
 
 /** Parameters with which the provider's sign-in returns a failure. */
-export const RETURN_KEYS = { code: 'error', requestId: 'request_id' } as const;
+export const FAILURE_KEYS = { code: 'error', requestId: 'request_id' } as const;
 
-/** The address of this page and its question, for the way back. */
+/** The path of this page with parameters, to which a sign-in at the provider returns. */
 export function returnAddress(search: URLSearchParams): string {
-  const kept = new URLSearchParams(search);
-  for (const parameter of Object.values(RETURN_KEYS)) kept.delete(parameter);
-  return `${location.pathname}?${kept.toString()}`;
+  const keptParameters = new URLSearchParams(search);
+  for (const parameter of Object.values(FAILURE_KEYS)) keptParameters.delete(parameter);
+  return `${location.pathname}?${keptParameters.toString()}`;
 }
 
-/** Characters of a draft in an address: the way back from a sign-in takes 1,000 in all. */
-const LONGEST = 900;
+/** The most characters of a form in the address. The whole return address of a sign-in may have 1,000. */
+const MAX_DRAFT_LENGTH = 900;
 
 /**
- * A form that begins with the address and is kept in it.
- * @param read the form of an address @param write its inverse
- * @returns the form, its setter, and whether the address can hold it
+ * A form whose first values come from the address. Changes are written back to the address.
+ * @param read makes a form from address parameters @param write makes address parameters from a form
+ * @returns the form, its setter, and whether the form is short enough for the address
  */
 export function useFormInAddress<F>(read: (address: URLSearchParams) => F, write: (form: F) => URLSearchParams) {
   const { search, replace } = useAddress();
   const [form, setForm] = useState(() => read(search));
   const address = write(form);
   const text = address.toString();
-  const shown = useRef(text);
-  // After a pause, because browsers limit updates of the address. Not in an effect, which may run after the page was left.
+  const writtenText = useRef(text);
+  // The address changes after a delay, because browsers limit how often it may change.
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (text === shown.current || text.length > LONGEST) return;
-      shown.current = text;
+      if (text === writtenText.current || text.length > MAX_DRAFT_LENGTH) return;
+      writtenText.current = text;
       replace(address);
     }, 400);
     return () => clearTimeout(timer);
   }, [text]);
-  return [form, setForm, text.length <= LONGEST] as const;
+  return [form, setForm, text.length <= MAX_DRAFT_LENGTH] as const;
 }
 
-/** Asks before unsaved changes are left, by a link, a reload or a closed tab. */
-export function useUnsaved(isChanged: boolean): void {
+/** Asks for confirmation before a link, a reload or closing the tab would discard unsaved changes. */
+export function useUnsavedWarning(hasUnsavedChanges: boolean): void {
   useEffect(() => {
-    if (!isChanged) return;
-    const unload = (event: Event): void => event.preventDefault();
-    const follow = (event: MouseEvent): void => {
+    if (!hasUnsavedChanges) return;
+    const preventUnload = (event: Event): void => event.preventDefault();
+    const confirmLink = (event: MouseEvent): void => {
       const link = event.target instanceof Element && event.target.closest('a[href^="/"]:not([target])');
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
       if (confirm('Leave this page? Its changes are not saved.')) return;
       event.preventDefault();
       event.stopPropagation();
     };
-    window.addEventListener('beforeunload', unload);
-    document.addEventListener('click', follow, true);
+    window.addEventListener('beforeunload', preventUnload);
+    document.addEventListener('click', confirmLink, true);
     return () => {
-      window.removeEventListener('beforeunload', unload);
-      document.removeEventListener('click', follow, true);
+      window.removeEventListener('beforeunload', preventUnload);
+      document.removeEventListener('click', confirmLink, true);
     };
-  }, [isChanged]);
+  }, [hasUnsavedChanges]);
 }
 
-/** A value once it has not changed for so many milliseconds. */
-export function useSettled<T>(value: T, pause: number): T {
-  const [settled, settle] = useState(value);
+/** The last value that did not change for `delayMs` milliseconds. */
+export function useDebounced<T>(value: T, delayMs: number): T {
+  const [debouncedValue, setDebouncedValue] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => settle(value), pause);
+    const timer = setTimeout(() => setDebouncedValue(value), delayMs);
     return () => clearTimeout(timer);
-  }, [value, pause]);
-  return settled;
+  }, [value, delayMs]);
+  return debouncedValue;
 }

@@ -5,21 +5,22 @@ import { Button } from './controls.js';
 import { Notice } from './notice.js';
 
 interface ChangedMeanwhileProps<F> {
-  /** *policy* */
-  what: string;
-  by: ReactNode;
-  at: string;
+  /** The kind of the entry, for example *policy*. */
+  entryKind: string;
+  changedBy: ReactNode;
+  changedAt: string;
   fields: FieldTexts<F>;
-  theirs: F;
-  mine: F;
-  /** The next *Save* overwrites the other version. */
+  theirForm: F;
+  myForm: F;
+  /** Called with the version to continue with. The next *Save* overwrites the other version. */
   choose: (form: F) => void;
 }
 
-/** Shown when somebody else has saved an entry meanwhile: both versions stay until one is chosen. */
-export function ChangedMeanwhile<F>({ what, by, at, fields, theirs, mine, choose }: ChangedMeanwhileProps<F>) {
-  const [isComparing, compare] = useState(false);
-  const differences = differencesOf(fields, theirs, mine);
+/** Shows two versions of an entry until one is chosen: the version in the form, and the version that somebody else has saved meanwhile. */
+export function ChangedMeanwhile<F>(props: ChangedMeanwhileProps<F>) {
+  const { entryKind, changedBy, changedAt, fields, theirForm, myForm, choose } = props;
+  const [isComparing, setComparing] = useState(false);
+  const differences = differencesOf(fields, theirForm, myForm);
   return (
     <Notice
       tone="warn"
@@ -28,25 +29,26 @@ export function ChangedMeanwhile<F>({ what, by, at, fields, theirs, mine, choose
       actions={
         isComparing ? (
           <>
-            <Button text="Take theirs" look="small" onClick={() => choose(theirs)} />
-            <Button text="Keep mine" look="small" onClick={() => choose(mine)} />
+            <Button text="Take theirs" look="small" onClick={() => choose(theirForm)} />
+            <Button text="Keep mine" look="small" onClick={() => choose(myForm)} />
           </>
         ) : (
-          <Button text="Compare" look="small" onClick={() => compare(true)} />
+          <Button text="Compare" look="small" onClick={() => setComparing(true)} />
         )
       }
     >
       <p>
-        {by} changed this {what} at {clockTime(new Date(at))}, while you were editing. Nothing is saved or lost.
+        {changedBy} changed this {entryKind} at {clockTime(new Date(changedAt))}, while you were editing. Nothing is
+        saved or lost.
       </p>
       {isComparing && (
         <dl className="facts facts--rows">
-          {differences.map(({ field, one, other }) => (
+          {differences.map(({ field, theirText, myText }) => (
             <div key={field}>
               <dt>{field}</dt>
               <dd>
-                {one === '' ? 'nothing' : one}
-                <small>yours: {other === '' ? 'nothing' : other}</small>
+                {theirText === '' ? 'nothing' : theirText}
+                <small>yours: {myText === '' ? 'nothing' : myText}</small>
               </dd>
             </div>
           ))}

@@ -1,18 +1,19 @@
 import { lazy, type ReactNode, Suspense } from 'react';
+import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
-import { type Changed, mayOf, permissionOf } from '../domain/access-change.js';
+import { type ChangedAccess, phraseOf, permissionOf } from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
-import { type Outcome, outcomesOf } from '../domain/outcomes.js';
+import { type OutcomeGroup, groupByOutcome } from '../domain/outcomes.js';
 import { Button } from './controls.js';
-import { addressOf, type Named, Path, Principal, Privileges } from './display.js';
+import { addressOf, type PrincipalRef, Path, Principal, Privileges } from './display.js';
 import { Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
-import { NamedPrincipal } from './principal-combobox.js';
-import { useFirst } from './table.js';
+import { PrincipalByName } from './principal-combobox.js';
+import { useShowMore } from './table.js';
 
-/** Plus or minus in a square. */
-export function Sign({ isLoss = false }: { isLoss?: boolean }) {
+/** A plus or minus sign in a square. */
+export function ChangeSign({ isLoss = false }: { isLoss?: boolean }) {
   return (
     <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
       {isLoss ? '−' : '+'}
@@ -20,12 +21,12 @@ export function Sign({ isLoss = false }: { isLoss?: boolean }) {
   );
 }
 
-const classOf = (isLoss: boolean): string => `change${isLoss ? ' change--loss' : ''}`;
+const changeClass = (isLoss: boolean): string => `change${isLoss ? ' change--loss' : ''}`;
 
-/** A number that is gained or lost: *+1,204*, *−3 lose*, and *0* without a sign. */
-export function Change({ count, isLoss = false, children }: { count: number; isLoss?: boolean; children?: ReactNode }) {
+/** A number of gains or losses: *+1,204*, *−3 lose*, and *0* without a sign. */
+export function Delta({ count, isLoss = false, children }: { count: number; isLoss?: boolean; children?: ReactNode }) {
   return (
-    <span className={count === 0 ? 'dim' : classOf(isLoss)}>
+    <span className={count === 0 ? 'dim' : changeClass(isLoss)}>
       {count > 0 && (isLoss ? '−' : '+')}
       {numberText(count)}
       {children}
@@ -33,35 +34,32 @@ export function Change({ count, isLoss = false, children }: { count: number; isL
   );
 }
 
-/** Numbers of people who gain and lose by a draft, beside its button. */
-export function DraftChange({ of }: { of: Preview | null }) {
-  if (of === null) return null;
+/** Numbers of people who gain and lose access by a draft, shown beside the button that saves the draft. */
+export function DraftCounts({ preview }: { preview: Preview | null }) {
+  if (preview === null) return null;
+  const isRefused = preview.checks.some(({ code }) => code === GUARANTEE_CHECK);
   return (
     <p className="hint">
-      <Change count={of.people_gaining}> gain</Change>{' '}
-      <Change count={of.people_losing} isLoss>
-        {' '}
-        lose
-      </Change>{' '}
-      {of.checks.some(({ code }) => code === REFUSED) && <b className="change change--loss"> A guarantee refuses it</b>}
+      <Delta count={preview.people_gaining}> gain</Delta>{' '}
+      <Delta count={preview.people_losing} isLoss children=" lose" />{' '}
+      {isRefused && <b className="change change--loss"> A guarantee refuses it</b>}
     </p>
   );
 }
 
-/** One thing that somebody gains or loses, by sign, word and colour. */
+/** One gained or lost access. The sign, the verb and the colour show whether it is gained or lost. */
 function OutcomeLine({ verb, isLoss, children }: { verb: string; isLoss: boolean; children: ReactNode }) {
   return (
     <div className="outcome__what">
-      <Sign isLoss={isLoss} />
-      <span className={classOf(isLoss)}>{verb}</span> {children}
+      <ChangeSign isLoss={isLoss} />
+      <span className={changeClass(isLoss)}>{verb}</span> {children}
     </div>
   );
 }
 
-/** Numbers of people who gain, who lose, and who have all of it already. */
-export function Totals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
+/** Numbers of people who gain, who lose, and for whom the draft changes nothing. */
+export function DraftTotals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
   if (preview === null && !isComputing) return null;
-  const { people_gaining: gaining = 0, people_losing: losing = 0, people_unchanged: unchanged = 0 } = preview ?? {};
   return (
     <p className="totals" role="status" aria-busy={isComputing}>
       {preview === null ? (
@@ -70,19 +68,19 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
         <>
           <span>
             <b>
-              <Change count={gaining} />
+              <Delta count={preview.people_gaining} />
             </b>{' '}
-            {gaining === 1 ? 'person gains' : 'people gain'}
+            {preview.people_gaining === 1 ? 'person gains' : 'people gain'}
           </span>{' '}
           <span>
             <b>
-              <Change count={losing} isLoss />
+              <Delta count={preview.people_losing} isLoss />
             </b>{' '}
-            {losing === 1 ? 'person loses' : 'people lose'}
+            {preview.people_losing === 1 ? 'person loses' : 'people lose'}
           </span>{' '}
-          {unchanged > 0 && (
+          {preview.people_unchanged > 0 && (
             <span>
-              <b>{numberText(unchanged)}</b> unchanged
+              <b>{numberText(preview.people_unchanged)}</b> unchanged
             </span>
           )}
           {isComputing && <span className="dim">computing</span>}
@@ -92,43 +90,43 @@ export function Totals({ preview, isComputing }: { preview: Preview | null; isCo
   );
 }
 
-/** The preview of a draft: who gains, who loses, who has it already, and the checks. */
-export function Changes({ preview, more }: { preview: Preview; more?: (() => void) | undefined }) {
+/** The preview of a draft: people who gain, who lose, and for whom nothing changes, and the checks. */
+export function DraftEffects({ preview, readMore }: { preview: Preview; readMore?: (() => void) | undefined }) {
   return (
     <>
-      <Side of={preview} side="gains" />
-      <Side of={preview} side="loses" />
-      {more !== undefined && (
+      <DraftOutcomes preview={preview} direction="gains" />
+      <DraftOutcomes preview={preview} direction="loses" />
+      {readMore !== undefined && (
         <div className="row">
-          <Button text="Read more people" onClick={more} />
+          <Button text="Read more people" onClick={readMore} />
         </div>
       )}
-      <Unchanged preview={preview} />
+      <UnchangedPeople preview={preview} />
       <Checks preview={preview} />
     </>
   );
 }
 
-/** Who gains or who loses by a draft, each outcome once. */
-export function Side({ of: preview, side }: { of: Preview; side: 'gains' | 'loses' }) {
-  const isLoss = side === 'loses';
-  const outcomes = outcomesOf(preview[side]);
+/** Lists the people who gain, or who lose, access by a draft. People with the same gains or losses are listed together. */
+export function DraftOutcomes({ preview, direction }: { preview: Preview; direction: 'gains' | 'loses' }) {
+  const isLoss = direction === 'loses';
+  const outcomes = groupByOutcome(preview[direction]);
   return (
     <Region
-      title={`Who ${side}`}
+      title={`Who ${direction}`}
       count={peopleText(isLoss ? preview.people_losing : preview.people_gaining)}
-      isStack={preview.guarantees.length > 0}
+      isTightStack={preview.guarantees.length > 0}
     >
-      {!isLoss && <DraftGuarantees of={preview} />}
-      {outcomes.length === 0 && <p className="dim">Nobody {side} anything.</p>}
+      {!isLoss && <DraftGuarantees preview={preview} />}
+      {outcomes.length === 0 && <p className="dim">Nobody {direction} anything.</p>}
       {outcomes.map((outcome) => (
         <div key={outcome.key} className="outcome">
           {outcome.differences.map((difference) => (
             <Difference
               key={JSON.stringify(difference.resource)}
-              of={difference}
+              difference={difference}
               catalogs={preview.catalogs}
-              verb={outcome.people.length === 1 ? side : side.slice(0, -1)}
+              verb={outcome.people.length === 1 ? direction : direction.slice(0, -1)}
               isLoss={isLoss}
             />
           ))}
@@ -139,11 +137,11 @@ export function Side({ of: preview, side }: { of: Preview; side: 'gains' | 'lose
   );
 }
 
-/** The code of the check of a draft that an enforced guarantee refuses. */
-const REFUSED = 'guarantee_broken';
+/** The code of the check that fails when an enforced guarantee refuses a draft. */
+const GUARANTEE_CHECK = 'guarantee_broken';
 
-/** The guarantees that a draft would break or mend. */
-export function DraftGuarantees({ of: { guarantees } }: { of: Preview }) {
+/** The guarantees that a draft would break or repair. */
+export function DraftGuarantees({ preview: { guarantees } }: { preview: Preview }) {
   return (
     <Suspense>
       {guarantees.map((guarantee) => (
@@ -156,13 +154,13 @@ export function DraftGuarantees({ of: { guarantees } }: { of: Preview }) {
 const DraftGuarantee = lazy(async () => ({ default: (await import('./draft-guarantee.js')).DraftGuarantee }));
 
 interface DifferenceProps {
-  of: Outcome['differences'][number];
+  difference: OutcomeGroup['differences'][number];
   catalogs: readonly string[];
   verb: string;
   isLoss: boolean;
 }
 
-function Difference({ of: { resource, ...access }, catalogs, verb, isLoss }: DifferenceProps) {
+function Difference({ difference: { resource, ...access }, catalogs, verb, isLoss }: DifferenceProps) {
   const isEverything = Object.keys(resource).length === 0;
   const restrictions = [
     ...access.row_filters.map((code) => ({ icon: 'filter', text: 'the row filter', code })),
@@ -192,40 +190,34 @@ function Difference({ of: { resource, ...access }, catalogs, verb, isLoss }: Dif
   );
 }
 
-/** People of one outcome that are shown at first. */
-const FIRST_PEOPLE = 60;
+const INITIALLY_SHOWN_PEOPLE = 60;
 
-function People({ people }: { people: readonly Named[] }) {
-  const [first, more] = useFirst(people, FIRST_PEOPLE);
+function People({ people }: { people: readonly PrincipalRef[] }) {
+  const [shownPeople, moreButton] = useShowMore(people, INITIALLY_SHOWN_PEOPLE);
   return (
     <>
       <ul className="outcome__who">
-        {first.map((each) => (
-          <li key={`${each.type} ${each.name ?? ''}`}>
-            <Principal of={each} href={addressOf(each)} />
+        {shownPeople.map((person) => (
+          <li key={`${person.type} ${person.name ?? ''}`}>
+            <Principal principal={person} href={addressOf(person)} />
           </li>
         ))}
       </ul>
-      {more && <p className="note">{more}</p>}
+      {moreButton && <p className="note">{moreButton}</p>}
     </>
   );
 }
 
-function Unchanged({ preview }: { preview: Preview }) {
+function UnchangedPeople({ preview }: { preview: Preview }) {
   if (preview.people_unchanged === 0) return null;
-  const ways = new Map<string, Named[]>();
-  for (const { principal, through } of preview.unchanged) {
-    const text = throughText(through);
-    ways.set(text, [...(ways.get(text) ?? []), principal]);
-  }
   return (
     <Region title="Unchanged" count={peopleText(preview.people_unchanged)}>
-      {[...ways].map(([text, people]) => (
+      {[...groupBy(preview.unchanged, ({ through }) => throughText(through))].map(([text, people]) => (
         <div key={text} className="outcome">
           <p className="dim">
             {people.length === 1 ? 'has' : 'have'} all of it {text}
           </p>
-          <People people={people} />
+          <People people={people.map(({ principal }) => principal)} />
         </div>
       ))}
     </Region>
@@ -237,14 +229,14 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
-/** The checks of a draft: refusals other than by a guarantee, warnings, and the size of the rules. */
+/** The checks of a draft: refusals (except those by guarantees), warnings, and the size of the rules. */
 export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
-  // Guarantees stand with what is gained.
-  const others = checks.filter(({ code }) => code !== REFUSED);
+  // DraftGuarantees shows refusals by guarantees, beside the gains.
+  const otherChecks = checks.filter(({ code }) => code !== GUARANTEE_CHECK);
   return (
     <Region title="Checks">
-      {others.map(({ code, message }) => (
-        <Notice key={code + message} tone="loss" title={CHECKS[code] ?? code} text={message} />
+      {otherChecks.map(({ code, message }) => (
+        <Notice key={code + message} tone="loss" title={CHECK_TITLES[code] ?? code} text={message} />
       ))}
       {warnings.map((message) => (
         <Notice key={message} tone="warn" title="It does not do what it seems to do" text={message} />
@@ -260,7 +252,7 @@ export function Checks({ preview: { checks, warnings, size } }: { preview: Previ
   );
 }
 
-const CHECKS: Record<string, string> = {
+const CHECK_TITLES: Record<string, string> = {
   name_taken: 'The name belongs to somebody else',
   mask_conflict: 'Another policy masks this column already',
   rules_too_large: 'The rules would be too large for the engine',
@@ -268,58 +260,56 @@ const CHECKS: Record<string, string> = {
 };
 
 interface AccessDifferenceProps {
-  /** Null: nothing was compared. */
+  /** The gained and lost access; null: nothing was compared. */
   access: Schemas['AccessChangeResponse'] | null;
 }
 
-/** Who gains and who loses by a published text, or by one that waits; side by side. */
+/** Two columns: people who gain and people who lose access by a published version or a pending change. */
 export function AccessDifference({ access }: AccessDifferenceProps) {
   return (
     <div className="pair">
-      <ChangedSide access={access} side="gains" />
-      <ChangedSide access={access} side="loses" />
+      <AccessOutcomes access={access} direction="gains" />
+      <AccessOutcomes access={access} direction="loses" />
     </div>
   );
 }
 
-/** Outcomes that are shown at first. */
-const FIRST_OUTCOMES = 10;
+const INITIALLY_SHOWN_OUTCOMES = 10;
 
-function ChangedSide({ access, side }: AccessDifferenceProps & { side: 'gains' | 'loses' }) {
-  const [changed = [], things = null, people = null] =
-    side === 'gains'
+function AccessOutcomes({ access, direction }: AccessDifferenceProps & { direction: 'gains' | 'loses' }) {
+  const [changedAccess = [], itemCount = null, peopleCount = null] =
+    direction === 'gains'
       ? [access?.gained, access?.gained_in_all, access?.people_gaining]
       : [access?.lost, access?.lost_in_all, access?.people_losing];
-  const [outcomes, more] = useFirst(changesByPeople(changed), FIRST_OUTCOMES);
-  const count = people === null ? things !== null && countText(things, 'thing') : peopleText(people);
+  const [outcomes, moreButton] = useShowMore(groupByPeople(changedAccess), INITIALLY_SHOWN_OUTCOMES);
+  const count = peopleCount === null ? itemCount !== null && countText(itemCount, 'thing') : peopleText(peopleCount);
   return (
-    <Region title={`Who ${side}`} count={count}>
-      {things === null && <p className="dim">Not compared: nothing was before it, or nothing that can be read.</p>}
-      {things === 0 && <p className="dim">Nobody {side} anything.</p>}
+    <Region title={`Who ${direction}`} count={count}>
+      {itemCount === null && <p className="dim">Not compared: nothing was before it, or nothing that can be read.</p>}
+      {itemCount === 0 && <p className="dim">Nobody {direction} anything.</p>}
       {outcomes.map((outcome) => (
-        <ChangedOutcome key={outcome.whats.join()} of={outcome} side={side} />
+        <ChangedOutcome key={outcome.accessTexts.join()} outcome={outcome} direction={direction} />
       ))}
-      {more}
+      {moreButton}
     </Region>
   );
 }
 
-/** Things of one outcome that are shown at first. */
-const FIRST_THINGS = 8;
+const INITIALLY_SHOWN_TEXTS = 8;
 
-function ChangedOutcome({ of, side }: { of: ChangedPeople; side: 'gains' | 'loses' }) {
-  const { whats, people, others } = of;
-  const [first, more] = useFirst(whats, FIRST_THINGS);
+function ChangedOutcome({ outcome, direction }: { outcome: ChangedPeople; direction: 'gains' | 'loses' }) {
+  const { accessTexts, people, others } = outcome;
+  const [shownTexts, moreButton] = useShowMore(accessTexts, INITIALLY_SHOWN_TEXTS);
   return (
     <div className="outcome">
-      {first.map((what) => (
-        <ChangedThing key={what} what={what} verb={people.length + others === 1 ? side : side.slice(0, -1)} />
+      {shownTexts.map((text) => (
+        <AccessLine key={text} text={text} verb={people.length + others === 1 ? direction : direction.slice(0, -1)} />
       ))}
-      {more && <p className="note">{more}</p>}
+      {moreButton && <p className="note">{moreButton}</p>}
       <ul className="outcome__who">
         {people.map((name) => (
           <li key={name}>
-            <NamedPrincipal name={name} />
+            <PrincipalByName name={name} />
           </li>
         ))}
         {others > 0 && <li className="dim">{numberText(others)} others</li>}
@@ -328,15 +318,15 @@ function ChangedOutcome({ of, side }: { of: ChangedPeople; side: 'gains' | 'lose
   );
 }
 
-/** *gains SELECT on sales.eu*, *may no longer execute queries*, *now may not SELECT the column card of sales.eu.orders*. */
-function ChangedThing({ what, verb }: { what: string; verb: string }) {
+/** One gained or lost access: *gains SELECT on sales.eu*, *may no longer execute queries*, *now may not SELECT the column card of sales.eu.orders*. */
+function AccessLine({ text, verb }: { text: string; verb: string }) {
   const isLoss = verb.startsWith('lose');
-  const permission = permissionOf(what);
+  const permission = permissionOf(text);
   if (permission === null) {
-    const { may, text } = mayOf(what, isLoss);
+    const { verb: verbPhrase, object } = phraseOf(text, isLoss);
     return (
-      <OutcomeLine verb={may} isLoss={isLoss}>
-        <span className="prose">{text}</span>
+      <OutcomeLine verb={verbPhrase} isLoss={isLoss}>
+        <span className="prose">{object}</span>
       </OutcomeLine>
     );
   }
@@ -347,18 +337,11 @@ function ChangedThing({ what, verb }: { what: string; verb: string }) {
   );
 }
 
-interface ChangedPeople extends Pick<Changed, 'people' | 'others'> {
-  whats: string[];
+interface ChangedPeople extends Pick<ChangedAccess, 'people' | 'others'> {
+  accessTexts: string[];
 }
 
-/** Changes grouped by their people. */
-function changesByPeople(changed: readonly Changed[]): ChangedPeople[] {
-  const outcomes = new Map<string, ChangedPeople>();
-  for (const { what, people, others } of changed) {
-    const key = JSON.stringify([people, others]);
-    const outcome = outcomes.get(key) ?? { whats: [], people, others };
-    outcome.whats.push(what);
-    outcomes.set(key, outcome);
-  }
-  return [...outcomes.values()];
+function groupByPeople(changes: readonly ChangedAccess[]): ChangedPeople[] {
+  const groups = groupBy(changes, ({ people, others }) => JSON.stringify([people, others]));
+  return [...groups.values()].map((group) => ({ ...group[0], accessTexts: group.map(({ what }) => what) }));
 }

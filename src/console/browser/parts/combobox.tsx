@@ -1,90 +1,89 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import { Icon } from './controls.js';
-import { type Named, Shape } from './display.js';
+import { type PrincipalRef, PrincipalIcon } from './display.js';
 import { FieldHint } from './form.js';
 
 export interface Choice {
   key: string;
-  /** Shown in the field once it is chosen. */
+  /** The choice's text in the list, and in the field once the choice is made. */
   text: string;
-  of?: Named;
+  principal?: PrincipalRef;
   hint?: string;
 }
 
 interface ComboboxProps<C extends Choice> {
   label: string;
-  /** The label is for screen readers only, because the placeholder shows the same text. */
-  isBare?: boolean;
+  /** Whether the label is for screen readers only, because the placeholder shows the same text. */
+  isLabelHidden?: boolean;
   text: string;
   setText: (text: string) => void;
   choices: readonly C[];
-  /** A remark that there are further choices; null: these are all. */
-  more?: string | null;
+  /** A text that says which further choices are not listed; null: all are listed. */
+  moreHint?: string | null;
   choose: (choice: C) => void;
-  /** Called when the field loses the focus. */
-  leave?: () => void;
+  onBlur?: () => void;
   /** The chosen principal, shown in the field. */
-  of?: Named | null;
-  /** The text must be one of the choices: Enter takes the first. */
-  isClosed?: boolean;
+  principal?: PrincipalRef | null;
+  /** Whether the text must be one of the choices. Enter then selects the first choice. */
+  isChoiceRequired?: boolean;
   isMono?: boolean;
   isDisabled?: boolean;
-  /** The choices are shown before a key is pressed. */
-  isOpenAtFirst?: boolean;
+  /** Whether the choices are shown before a key is pressed. */
+  isInitiallyOpen?: boolean;
   placeholder?: string | undefined;
-  /** Below the field. */
+  /** Shown below the field. */
   hint?: ReactNode;
   error?: string | undefined;
 }
 
-/** The choice that Enter takes, by its key: it stays the same when the list is read again. */
-type Active = { key: string } | 'first' | 'none';
+/** The choice that Enter selects. A key identifies it, so that it stays the same when the list changes. */
+type ActiveChoice = { key: string } | 'first' | 'none';
 
 /** A text field with a list of choices: arrows move, Enter chooses, Esc closes. Other text can be typed. */
 export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
-  const { label, text, choices, more = null, of = null, hint, error } = props;
+  const { label, text, choices, moreHint = null, principal = null, hint, error } = props;
   const id = useId();
-  const [isOpen, setOpen] = useState(props.isOpenAtFirst === true);
-  const [active, setActive] = useState<Active>('none');
-  const at = placeOf(active, choices);
-  const isShown = isOpen && choices.length > 0;
+  const [isOpen, setOpen] = useState(props.isInitiallyOpen === true);
+  const [activeChoice, setActiveChoice] = useState<ActiveChoice>('none');
+  const activeIndex = activeIndexOf(activeChoice, choices);
+  const isListShown = isOpen && choices.length > 0;
   const close = (): void => {
     setOpen(false);
-    setActive('none');
+    setActiveChoice('none');
   };
-  const take = (choice: C): void => {
+  const chooseAndClose = (choice: C): void => {
     props.choose(choice);
     close();
   };
-  const press = (event: KeyboardEvent<HTMLInputElement>): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const choice = choices[at];
-    if (step !== undefined) {
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    const indexStep = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const choice = choices[activeIndex];
+    if (indexStep !== undefined) {
       setOpen(true);
-      const from = isShown && at >= 0 ? at : step > 0 ? -1 : 0;
-      const next = choices.at((from + step) % choices.length);
-      setActive(next === undefined ? 'first' : { key: next.key });
-    } else if (event.key === 'Enter' && isShown && choice !== undefined) take(choice);
-    else if (event.key === 'Escape' && isShown) close();
+      const startIndex = isListShown && activeIndex >= 0 ? activeIndex : indexStep > 0 ? -1 : 0;
+      const nextChoice = choices.at((startIndex + indexStep) % choices.length);
+      setActiveChoice(nextChoice === undefined ? 'first' : { key: nextChoice.key });
+    } else if (event.key === 'Enter' && isListShown && choice !== undefined) chooseAndClose(choice);
+    else if (event.key === 'Escape' && isListShown) close();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   return (
     <div className="field">
-      <label className={props.isBare === true ? 'hidden' : 'label'} htmlFor={id}>
+      <label className={props.isLabelHidden === true ? 'hidden' : 'label'} htmlFor={id}>
         {label}
       </label>
       <span className="affix combo">
-        {of !== null && <Shape of={of} />}
+        {principal !== null && <PrincipalIcon principal={principal} />}
         <input
           className={props.isMono === true ? 'input input--mono' : 'input'}
           id={id}
           type="text"
           role="combobox"
-          aria-expanded={isShown}
-          aria-controls={isShown ? `${id}-list` : undefined}
-          aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
+          aria-expanded={isListShown}
+          aria-controls={isListShown ? `${id}-list` : undefined}
+          aria-activedescendant={isListShown && activeIndex >= 0 ? `${id}-${activeIndex}` : undefined}
           aria-autocomplete="list"
           aria-invalid={error !== undefined || undefined}
           aria-describedby={hint === undefined && error === undefined ? undefined : `${id}-hint`}
@@ -96,16 +95,16 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
           onChange={(event) => {
             props.setText(event.target.value);
             setOpen(true);
-            setActive(props.isClosed === true ? 'first' : 'none');
+            setActiveChoice(props.isChoiceRequired === true ? 'first' : 'none');
           }}
           onClick={() => setOpen(true)}
-          onKeyDown={press}
+          onKeyDown={onKeyDown}
           onBlur={() => {
             close();
-            props.leave?.();
+            props.onBlur?.();
           }}
         />
-        {isShown && (
+        {isListShown && (
           <div className="combo__list">
             <ul id={`${id}-list`} role="listbox" aria-label={label}>
               {choices.map((choice, index) => (
@@ -113,19 +112,19 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
                   key={choice.key}
                   id={`${id}-${index}`}
                   role="option"
-                  aria-selected={index === at}
-                  ref={index === at ? (option) => option?.scrollIntoView({ block: 'nearest' }) : null}
-                  // The field keeps the focus.
+                  aria-selected={index === activeIndex}
+                  ref={index === activeIndex ? (option) => option?.scrollIntoView({ block: 'nearest' }) : null}
+                  // Prevents the field from losing the focus.
                   onMouseDown={(event) => event.preventDefault()}
-                  onClick={() => take(choice)}
+                  onClick={() => chooseAndClose(choice)}
                 >
-                  {choice.of !== undefined && <Shape of={choice.of} />}
+                  {choice.principal !== undefined && <PrincipalIcon principal={choice.principal} />}
                   <span className={props.isMono === true ? 'mono' : undefined}>{choice.text}</span>
                   {choice.hint !== undefined && <small className="hint">{choice.hint}</small>}
                 </li>
               ))}
             </ul>
-            {more !== null && <p className="hint">{more}</p>}
+            {moreHint !== null && <p className="hint">{moreHint}</p>}
           </div>
         )}
         <Icon name="down" />
@@ -135,8 +134,8 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
   );
 }
 
-function placeOf(active: Active, choices: readonly Choice[]): number {
-  if (active === 'none') return -1;
-  if (active === 'first') return Math.min(0, choices.length - 1);
-  return choices.findIndex(({ key }) => key === active.key);
+function activeIndexOf(activeChoice: ActiveChoice, choices: readonly Choice[]): number {
+  if (activeChoice === 'none') return -1;
+  if (activeChoice === 'first') return Math.min(0, choices.length - 1);
+  return choices.findIndex(({ key }) => key === activeChoice.key);
 }

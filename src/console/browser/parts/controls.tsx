@@ -1,7 +1,7 @@
 import { type ComponentProps, type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 
-/** An icon of the sprite in index.html; always beside a word. */
+/** An icon of the sprite in index.html. Hidden from screen readers, because a word always stands beside it. */
 export function Icon({ name }: { name: string }) {
   return (
     <svg className="icon" aria-hidden="true">
@@ -23,26 +23,26 @@ export function Brand() {
   );
 }
 
-interface Face {
+interface ButtonContent {
   /** Variants of the class `button`: *small quiet*. */
   look?: string | undefined;
   icon?: string | undefined;
   text?: ReactNode;
 }
 
-interface ButtonProps extends Face, Omit<ComponentProps<'button'>, 'className'> {
-  /** It does nothing when pressed, but stays focusable. */
-  isOff?: boolean;
+interface ButtonProps extends ButtonContent, Omit<ComponentProps<'button'>, 'className'> {
+  /** Whether the button does nothing when pressed. It stays focusable. */
+  isDisabled?: boolean;
 }
 
-export function Button({ look, icon, text, isOff, onClick, children, ...rest }: ButtonProps) {
+export function Button({ look, icon, text, isDisabled, onClick, children, ...buttonProps }: ButtonProps) {
   return (
     <button
-      className={classOf(look)}
+      className={buttonClass(look)}
       type="button"
-      aria-disabled={isOff}
-      onClick={isOff === true ? undefined : onClick}
-      {...rest}
+      aria-disabled={isDisabled}
+      onClick={isDisabled === true ? undefined : onClick}
+      {...buttonProps}
     >
       {icon !== undefined && <Icon name={icon} />}
       {text}
@@ -51,31 +51,35 @@ export function Button({ look, icon, text, isOff, onClick, children, ...rest }: 
   );
 }
 
-/** A link that looks like a button. */
-export function ButtonLink({ look, icon, text, href }: Face & { href: string }) {
+export function ButtonLink({ look, icon, text, href }: ButtonContent & { href: string }) {
   return (
-    <Link className={classOf(look)} href={href}>
+    <Link className={buttonClass(look)} href={href}>
       {icon !== undefined && <Icon name={icon} />}
       {text}
     </Link>
   );
 }
 
-function classOf(look = ''): string {
+function buttonClass(look = ''): string {
   const variants = look.split(' ').filter(Boolean);
   return ['button', ...variants.map((variant) => `button--${variant}`)].join(' ');
 }
 
-/** Copies a text, and says so. */
+/** A button that copies a text, and then says *Copied*. */
 export function CopyButton({ value, text = 'Copy', look = 'small' }: { value: string; text?: string; look?: string }) {
-  const [copied, setCopied] = useState<string | null>(null);
-  // Browsers refuse the clipboard to pages that came over plain HTTP.
+  const [copiedText, setCopied] = useState<string | null>(null);
+  // Browsers allow the clipboard only to pages that were loaded over HTTPS.
   if (!isSecureContext) return null;
   const copy = () => navigator.clipboard.writeText(value).then(() => setCopied(value));
-  return <Button text={copied === value ? 'Copied' : text} look={look} icon="copy" onClick={() => void copy()} />;
+  return <Button text={copiedText === value ? 'Copied' : text} look={look} icon="copy" onClick={() => void copy()} />;
 }
 
-/** A state in a word. */
+/** Downloads a file, like a click on a link to it. */
+export function downloadFile(href: string, name: string): void {
+  Object.assign(document.createElement('a'), { href, download: name }).click();
+}
+
+/** A state in one word, with a colour. */
 export function Badge({ tone, icon, text }: { tone?: 'gain' | 'loss' | 'warn'; icon?: string; text: ReactNode }) {
   return (
     <span className={tone === undefined ? 'badge' : `badge badge--${tone}`}>

@@ -1,44 +1,44 @@
 import { Fragment } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import { useProvider } from '../api/session.js';
+import { useIdentityProvider } from '../api/session.js';
 import { momentText, secondText } from '../domain/moment-text.js';
 import { addressOfNode, isNonDataNode, namesOf, nodeAt, pathText } from '../domain/node-path.js';
-import { type Named, principalName } from '../domain/principal.js';
+import { type PrincipalRef, principalName } from '../domain/principal.js';
 import { now } from '../now.js';
 import { Badge, Icon } from './controls.js';
 
-export type { Named };
+export type { PrincipalRef };
 
-/** The page about a principal, if there is one. */
-export function addressOf({ type, id }: Named): string | undefined {
+/** The address of the page about a principal; undefined if there is no page. */
+export function addressOf({ type, id }: PrincipalRef): string | undefined {
   if (id === undefined) return undefined;
   return type === 'user' ? `/people/${id}` : `/groups/${id}`;
 }
 
-function initials(name: string): string {
-  const [first = '', second = ''] = name.split(/[._\- ]+/);
-  return (first.slice(0, 1) + (second.slice(0, 1) || first.slice(1, 2))).toUpperCase();
+function initialsOf(name: string): string {
+  const [firstWord = '', secondWord = ''] = name.split(/[._\- ]+/);
+  return (firstWord.slice(0, 1) + (secondWord.slice(0, 1) || firstWord.slice(1, 2))).toUpperCase();
 }
 
-export function Shape({ of: { type, name = '' } }: { of: Named }) {
+export function PrincipalIcon({ principal: { type, name = '' } }: { principal: PrincipalRef }) {
   const kind = ['user', 'group', 'everyone'].includes(type) ? type : 'engine';
   return (
     <span className={`shape shape--${kind}`} aria-hidden="true">
-      {kind === 'user' ? initials(name) : <Icon name={kind} />}
+      {kind === 'user' ? initialsOf(name) : <Icon name={kind} />}
     </span>
   );
 }
 
-/** A principal: shape, name and kind; a link if it has a page. */
-export function Principal({ of, href }: { of: Named; href?: string | undefined }) {
+/** A principal: icon, name and kind, as a link if `href` is given. */
+export function Principal({ principal, href }: { principal: PrincipalRef; href?: string | undefined }) {
   const content = (
     <>
-      <Shape of={of} />
-      <span title={of.name}>{principalName(of)}</span>
-      {of.type === 'user' && <span className="hidden"> (person)</span>}
-      {of.type === 'group' && <small> group</small>}
-      {of.type !== 'user' && of.type !== 'group' && of.type !== 'everyone' && <small> engine</small>}
+      <PrincipalIcon principal={principal} />
+      <span title={principal.name}>{principalName(principal)}</span>
+      {principal.type === 'user' && <span className="hidden"> (person)</span>}
+      {principal.type === 'group' && <small> group</small>}
+      {!['user', 'group', 'everyone'].includes(principal.type) && <small> engine</small>}
     </>
   );
   return href === undefined ? (
@@ -50,16 +50,16 @@ export function Principal({ of, href }: { of: Named; href?: string | undefined }
   );
 }
 
-/** Whether an account can be used. @param props.isBadge beside a heading */
+/** Whether an account is active. @param props.isBadge for use beside a heading */
 export function AccountState({ isActive, isBadge = false }: { isActive: boolean; isBadge?: boolean }) {
   if (!isActive) return <Badge text="deactivated" icon="stop" />;
   if (!isBadge) return <span className="dim">active</span>;
   return <Badge text="active" tone="gain" icon="check" />;
 }
 
-/** The means of signing in; without any, a link to the one-time password. */
-export function SignInMeans({ of: { id, has_password: hasPassword } }: { of: Schemas['AccountResponse'] }) {
-  const provider = useProvider().data;
+/** How an account signs in: by password or at the provider. If neither is possible, a link to set a one-time password. */
+export function SignInMeans({ account: { id, has_password: hasPassword } }: { account: Schemas['AccountResponse'] }) {
+  const provider = useIdentityProvider().data;
   if (hasPassword) return <>password</>;
   if (provider?.enabled !== false) return provider && <>the identity provider</>;
   return (
@@ -69,37 +69,36 @@ export function SignInMeans({ of: { id, has_password: hasPassword } }: { of: Sch
   );
 }
 
-/** A node as SQL writes it, the last name strong. */
 export function Path({ node }: { node: object }) {
   const names = namesOf(node);
-  const last = names.pop() ?? 'everything';
+  const deepestName = names.pop() ?? 'everything';
   return (
     <span className="path">
       {names.map((name) => `${name}.`)}
-      <b>{last}</b>
+      <b>{deepestName}</b>
     </span>
   );
 }
 
-const LEVELS = ['root', 'catalog', 'schema', 'table'] as const;
+const LEVEL_ICONS = ['root', 'catalog', 'schema', 'table'] as const;
 
 export function NodeIcon({ node }: { node: object }) {
   const { routine } = node as Record<string, unknown>;
   if (isNonDataNode(node)) return <Icon name="gear" />;
-  return <Icon name={routine === undefined ? (LEVELS[namesOf(node).length] ?? 'table') : 'sql'} />;
+  return <Icon name={routine === undefined ? (LEVEL_ICONS[namesOf(node).length] ?? 'table') : 'sql'} />;
 }
 
 /** Breadcrumbs: links to the nodes above a data node, from the root down. */
-export function Crumbs({ of }: { of: object }) {
-  const names = namesOf(of);
+export function Crumbs({ node }: { node: object }) {
+  const names = namesOf(node);
   if (names.length === 0) return null;
   return (
     <ol className="crumbs" aria-label="Path">
       {names.map((_, depth) => {
-        const above = names.slice(0, depth);
+        const path = names.slice(0, depth);
         return (
           <li key={depth}>
-            <Link href={addressOfNode(nodeAt(above))}>{above.at(-1) ?? 'Everything'}</Link>
+            <Link href={addressOfNode(nodeAt(path))}>{path.at(-1) ?? 'Everything'}</Link>
           </li>
         );
       })}
@@ -107,8 +106,8 @@ export function Crumbs({ of }: { of: object }) {
   );
 }
 
-/** Lines end after `|`, `,` and `_`. */
-export function Breakable({ text }: { text: string }) {
+/** Text whose lines can break after `|`, `,` and `_`. */
+export function BreakableText({ text }: { text: string }) {
   return text.split(/(?<=[|,_])/).map((part, index) => (
     <Fragment key={index}>
       {index > 0 && <wbr />}
@@ -117,19 +116,18 @@ export function Breakable({ text }: { text: string }) {
   ));
 }
 
-/** A moment in short, or to the second; in full, and in UTC, in its title. */
-export function Moment({ at, isExact = false }: { at: string; isExact?: boolean }) {
+/** A moment in short form, or to the second. Its tooltip has the full form in UTC. */
+export function Moment({ time, isExact = false }: { time: string; isExact?: boolean }) {
   return (
-    <time dateTime={at} title={at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}>
-      {(isExact ? secondText : momentText)(new Date(at), now())}
+    <time dateTime={time} title={time.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}>
+      {(isExact ? secondText : momentText)(new Date(time), now())}
     </time>
   );
 }
 
-type Access = Pick<Schemas['HolderResponse'], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
+type Limits = Pick<Schemas['HolderResponse'], 'row_filters' | 'masked_columns' | 'hidden_columns'>;
 
-/** The class of a privilege: outlined if it does more than read, filled if it owns or passes on. */
-function weightOf(privilege: string): string {
+function privilegeClass(privilege: string): string {
   if (/OWNERSHIP|^GRANT_|IMPERSONATE/.test(privilege)) return ' privilege--own';
   return /^(SELECT|EXECUTE_QUERIES|VIEW_QUERIES|READ_SYSTEM_INFORMATION|EXECUTE_FUNCTION)$/.test(privilege)
     ? ''
@@ -139,18 +137,18 @@ function weightOf(privilege: string): string {
 export function Privileges({ names }: { names: readonly string[] }) {
   return (
     <span className="privileges">
-      {names.map((name, at) => (
+      {names.map((name, index) => (
         <Fragment key={name}>
-          {at > 0 && ' '}
-          <span className={`privilege${weightOf(name)}`}>{name}</span>
+          {index > 0 && ' '}
+          <span className={`privilege${privilegeClass(name)}`}>{name}</span>
         </Fragment>
       ))}
     </span>
   );
 }
 
-/** Numbers of filters, masks and hidden columns. */
-export function Limits({ of: { row_filters, masked_columns, hidden_columns } }: { of: Access }) {
+/** The numbers of row filters, masked columns and hidden columns. */
+export function Restrictions({ access: { row_filters, masked_columns, hidden_columns } }: { access: Limits }) {
   const limits = [
     ['filter', 'Row filters', row_filters.length, 'row filters'],
     ['mask', 'Masked columns', masked_columns.length, 'masked'],
@@ -160,12 +158,12 @@ export function Limits({ of: { row_filters, masked_columns, hidden_columns } }: 
   return (
     <span className="limits">
       {limits.map(
-        ([icon, title, count, word]) =>
+        ([icon, title, count, hiddenText]) =>
           count > 0 && (
             <span key={icon} title={title}>
               <Icon name={icon} />
               {count}
-              <span className="hidden"> {word} </span>
+              <span className="hidden"> {hiddenText} </span>
             </span>
           ),
       )}
@@ -173,13 +171,13 @@ export function Limits({ of: { row_filters, masked_columns, hidden_columns } }: 
   );
 }
 
-type Through = 'directly' | 'everyone' | { group: { name: string } };
+type GrantedThrough = 'directly' | 'everyone' | { group: { name: string } };
 
 interface WaysProps {
-  ways: readonly { through: Through; from: object | null; until?: string | null }[];
+  ways: readonly { through: GrantedThrough; inheritedFrom: object | null; expiresAt?: string | null }[];
 }
 
-/** The ways of an access, as a link to the explanation. @param props.href null: there is none */
+/** The ways by which a principal has an access, as a link to the explanation of the access. @param props.href null: there is no explanation */
 export function WhyLink({ href, ways }: WaysProps & { href: string | null }) {
   if (href === null) return <Ways ways={ways} />;
   return (
@@ -190,11 +188,11 @@ export function WhyLink({ href, ways }: WaysProps & { href: string | null }) {
   );
 }
 
-/** The first way in words, and the number of others. */
+/** The first way of access in words, and the number of other ways. */
 function Ways({ ways }: WaysProps) {
-  const [first] = ways;
-  if (first === undefined) return <>by the settings of this service</>;
-  const { through, from, until } = first;
+  const [firstWay] = ways;
+  if (firstWay === undefined) return <>by the settings of this service</>;
+  const { through, inheritedFrom, expiresAt } = firstWay;
   return (
     <>
       {typeof through === 'object' ? (
@@ -204,8 +202,8 @@ function Ways({ ways }: WaysProps) {
       ) : (
         <b>{through === 'directly' ? 'directly' : 'as everyone'}</b>
       )}
-      {from !== null && `, inherited from ${pathText(from)}`}
-      {until !== null && until !== undefined && `, until ${momentText(new Date(until), now())}`}
+      {inheritedFrom !== null && `, inherited from ${pathText(inheritedFrom)}`}
+      {expiresAt !== null && expiresAt !== undefined && `, until ${momentText(new Date(expiresAt), now())}`}
       {ways.length > 1 && `, and ${ways.length - 1} more ${ways.length === 2 ? 'way' : 'ways'}`}
     </>
   );

@@ -1,16 +1,16 @@
 import { Link } from 'wouter';
 import type { Preview } from '../api/drafts.js';
 import { useGuarantee } from '../api/guarantees.js';
-import { formOfGuarantee, isRefusing, sentenceOf } from '../domain/guarantee-form.js';
+import { formOfGuarantee, isBlocking, guaranteeSentence } from '../domain/guarantee-form.js';
 import { Note, Notice } from './notice.js';
 import { Sentence } from './sentence.js';
 
-/** A guarantee that a draft would break or mend. */
+/** A guarantee that a draft would break or repair. */
 export function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
-  const data = useGuarantee(id).data?.body;
+  const guarantee = useGuarantee(id).data?.body;
   const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
   if (state === 'holds') return <Note icon="check">It mends the guarantee {link}.</Note>;
-  const isRefused = data !== undefined && isRefusing(data);
+  const isRefused = guarantee !== undefined && isBlocking(guarantee);
   return (
     <Notice
       tone={isRefused ? 'loss' : 'warn'}
@@ -21,9 +21,9 @@ export function DraftGuarantee({ id, name, state, witnesses: [witness] }: Previe
       }
     >
       <p>
-        {data !== undefined && (
+        {guarantee !== undefined && (
           <>
-            <Sentence parts={sentenceOf(formOfGuarantee(data))} />.{' '}
+            <Sentence parts={guaranteeSentence(formOfGuarantee(guarantee))} />.{' '}
           </>
         )}
         {witness !== undefined && `Broken: ${witness.message.replace(/ by \w+ (\d+, )*-[^;]*/g, ', by this draft')}.`}

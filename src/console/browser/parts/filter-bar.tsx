@@ -1,75 +1,76 @@
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useNames } from '../api/catalog.js';
 import { countText } from '../domain/count-text.js';
-import { dayText, momentText, parseMoment } from '../domain/moment-text.js';
+import { DAY_MS, dayText, momentText, parseMoment } from '../domain/moment-text.js';
 import { sqlPath } from '../domain/node-path.js';
 import { parsePrincipal, principalParameter } from '../domain/principal.js';
-import { treeSearch } from '../domain/tree-rows.js';
+import { parseSearch } from '../domain/tree-rows.js';
 import { now } from '../now.js';
 import { useAddress } from './address.js';
 import { type Choice, Combobox } from './combobox.js';
 import { Button, Icon } from './controls.js';
-import { isPart, PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
+import { includesText, PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 
-/** A filter of a list: a parameter of the address, shown as a token. */
+/** A filter of a list. Its value is kept in an address parameter, and shown as a token (a label that can be removed). */
 export interface Filter {
   parameter: string;
-  /** The name on its token. */
+  /** Label of the token. */
   name: string;
-  /** Texts by value; without them, and without a field, any text can be typed. */
+  /** The allowed values with their texts. Without `choices` and `renderField`, any text can be typed. */
   choices?: Readonly<Record<string, string>>;
-  /** Offers values for typed text; the keys are the values. */
-  useSuggestions?: (text: string, asked: Asked) => { choices: readonly Choice[]; more?: string | null };
-  /** Why a typed text is no value. */
-  problem?: (text: string) => string | null;
-  /** A field of its own, such as a combobox of people. */
-  field?: (choose: (value: string) => void) => ReactNode;
-  /** The text of a value on its token. */
-  show?: (value: string) => ReactNode;
+  /** Suggests values for typed text. The key of a choice becomes the value of the filter. */
+  useSuggestions?: (text: string, values: FilterValues) => { choices: readonly Choice[]; moreHint?: string | null };
+  /** The problem of a typed text; null if the text is valid. */
+  problemOf?: (text: string) => string | null;
+  /** Makes a special field in place of the plain one, such as a combobox of people. */
+  renderField?: (choose: (value: string) => void) => ReactNode;
+  /** Makes the text that the token shows for a value. */
+  valueText?: (value: string) => ReactNode;
 }
 
-/** The parameter of the search. */
+/** The address parameter of the search text. */
 export const SEARCH = 'q';
 
-/** Filter values of the address, by parameter, and how to change one. Values that a filter does not have are left out. */
+/** The filter values in the address, by parameter, and a function that changes one. Values that are not among a filter's choices are left out. */
 export function useFilters(filters: readonly Filter[]) {
   const { search, change } = useAddress();
-  const asked: Record<string, string> = {};
+  const values: Record<string, string> = {};
   const text = search.get(SEARCH) ?? '';
-  if (text !== '') asked[SEARCH] = text;
+  if (text !== '') values[SEARCH] = text;
   for (const { parameter, choices } of filters) {
     const value = search.get(parameter) ?? '';
-    if (value !== '' && (choices === undefined || Object.hasOwn(choices, value))) asked[parameter] = value;
+    if (value !== '' && (choices === undefined || Object.hasOwn(choices, value))) values[parameter] = value;
   }
-  /** An empty value removes the filter. A search replaces the address, so that *back* skips half-typed words. */
-  const ask = (parameter: string, value: string): void => change({ [parameter]: value }, parameter !== SEARCH);
-  return { asked: asked as Asked, ask };
+  /** Sets the value of a filter; an empty value removes the filter. The browser's *back* undoes a filter, but skips half-typed searches. */
+  const setFilter = (parameter: string, value: string): void => change({ [parameter]: value }, parameter !== SEARCH);
+  return { values: values as FilterValues, setFilter };
 }
 
 interface FilterBarProps {
-  /** For example *Search people*. */
+  /** The placeholder of the search field, for example *Search people*. */
   placeholder: string;
   filters?: readonly Filter[];
-  /** The number of entries. */
+  /** The number of entries, shown at the end of the bar. */
   children: ReactNode;
 }
 
-/** Above a list: the search, the filters as tokens, and a way to add one. The address holds all of it. */
+/** The bar above a list: the search field, the active filters as tokens, and a button to add a filter. */
 export function FilterBar({ placeholder, filters = [], children }: FilterBarProps) {
-  const { asked, ask } = useFilters(filters);
-  const others = filters.filter(({ parameter }) => asked[parameter] === undefined);
+  const { values, setFilter } = useFilters(filters);
+  const unsetFilters = filters.filter(({ parameter }) => values[parameter] === undefined);
   return (
     <div className="filter-bar">
-      <Search placeholder={placeholder} asked={asked[SEARCH] ?? ''} ask={(text) => ask(SEARCH, text)} />
-      {filters.map(({ parameter, name, choices, show }) => {
-        const value = asked[parameter];
+      <Search placeholder={placeholder} query={values[SEARCH] ?? ''} search={(text) => setFilter(SEARCH, text)} />
+      {filters.map(({ parameter, name, choices, valueText }) => {
+        const value = values[parameter];
+        const remove = (): void => setFilter(parameter, '');
         return value === undefined ? null : (
-          <Token key={parameter} remove={() => ask(parameter, '')} label={`Remove ${name}`} mark={`${name} `}>
-            {show?.(value) ?? choices?.[value] ?? value}
-          </Token>
+          <RemovableToken key={parameter} remove={remove} label={`Remove ${name}`} prefix={`${name} `}>
+            {valueText?.(value) ?? choices?.[value] ?? value}
+          </RemovableToken>
         );
       })}
-      {others.length > 0 && <AddFilter filters={others} asked={asked} ask={ask} />}
+      {unsetFilters.length > 0 && <AddFilter filters={unsetFilters} values={values} setFilter={setFilter} />}
       <p className="hint" role="status">
         {children}
       </p>
@@ -79,38 +80,38 @@ export function FilterBar({ placeholder, filters = [], children }: FilterBarProp
 
 interface SearchProps {
   placeholder: string;
-  asked: string;
-  ask: (text: string) => void;
+  query: string;
+  search: (text: string) => void;
 }
 
-/** Milliseconds without a key after which a word counts as typed. */
-const TYPED = 120;
+/** Time without a key press after which a typed search begins. */
+const TYPING_PAUSE_MS = 120;
 
-/** The one search of a page; `/` focuses it. */
-export function Search({ placeholder, asked, ask }: SearchProps) {
-  const [text, setText] = useState(asked);
-  const [before, setBefore] = useState(asked);
+/** The search field of a page; the key `/` focuses it. */
+export function Search({ placeholder, query, search }: SearchProps) {
+  const [text, setText] = useState(query);
+  const [lastQuery, setLastQuery] = useState(query);
   const field = useRef<HTMLInputElement>(null);
-  // The address has changed by other means, such as *back*.
-  if (asked !== before) {
-    setBefore(asked);
-    if (asked !== text.trim()) setText(asked);
+  // Typing changes `text` first. If `query` changed by other means, such as *back*, the field shows the new query.
+  if (query !== lastQuery) {
+    setLastQuery(query);
+    if (query !== text.trim()) setText(query);
   }
   useEffect(() => {
-    if (text.trim() === asked) return;
-    const timer = setTimeout(() => ask(text.trim()), TYPED);
+    if (text.trim() === query) return;
+    const timer = setTimeout(() => search(text.trim()), TYPING_PAUSE_MS);
     return () => clearTimeout(timer);
   });
   useEffect(() => {
-    const focus = (event: KeyboardEvent): void => {
+    const focusField = (event: KeyboardEvent): void => {
       const isTyping =
         event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
       event.preventDefault();
       field.current?.focus();
     };
-    document.addEventListener('keydown', focus);
-    return () => document.removeEventListener('keydown', focus);
+    document.addEventListener('keydown', focusField);
+    return () => document.removeEventListener('keydown', focusField);
   }, []);
   return (
     <span className="affix">
@@ -134,21 +135,20 @@ export function Search({ placeholder, asked, ask }: SearchProps) {
 }
 
 interface TokenProps {
-  /** The name of its button, before the value. */
+  /** The accessible name of the button, such as *Remove State*. */
   label: string;
-  /** Shown before the value. */
-  mark: ReactNode;
+  /** Shown before the value, such as *State*. */
+  prefix: ReactNode;
   remove: () => void;
-  /** The value. */
   children: ReactNode;
 }
 
-/** A value that was chosen, with a button that removes it. */
-export function Token({ label, mark, remove, children }: TokenProps) {
+/** A chosen value with a button that removes it. */
+export function RemovableToken({ label, prefix, remove, children }: TokenProps) {
   const id = useId();
   return (
     <span className="token">
-      {mark}
+      {prefix}
       <b id={id}>{children}</b>
       <button
         type="button"
@@ -165,17 +165,17 @@ export function Token({ label, mark, remove, children }: TokenProps) {
 
 interface AddFilterProps {
   filters: readonly Filter[];
-  asked: Asked;
-  ask: (parameter: string, value: string) => void;
+  values: FilterValues;
+  setFilter: (parameter: string, value: string) => void;
 }
 
-/** Opens a list of the filters that are not set, then the field of the one that is chosen. */
-function AddFilter({ filters, asked, ask }: AddFilterProps) {
-  const [opened, open] = useState<'none' | 'list' | Filter>('none');
+/** A button that opens the list of inactive filters. Choosing a filter there opens the field for its value. */
+function AddFilter({ filters, values, setFilter }: AddFilterProps) {
+  const [openPanel, setOpenPanel] = useState<'none' | 'list' | Filter>('none');
   const root = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const close = (): void => {
-    open('none');
+    setOpenPanel('none');
     button.current?.focus();
   };
   return (
@@ -183,10 +183,10 @@ function AddFilter({ filters, asked, ask }: AddFilterProps) {
       className="combo"
       ref={root}
       onKeyDown={(event) => {
-        if (opened !== 'none' && event.key === 'Escape') close();
+        if (openPanel !== 'none' && event.key === 'Escape') close();
       }}
       onBlur={(event) => {
-        if (event.relatedTarget !== null && root.current?.contains(event.relatedTarget) !== true) open('none');
+        if (event.relatedTarget !== null && root.current?.contains(event.relatedTarget) !== true) setOpenPanel('none');
       }}
     >
       <Button
@@ -194,28 +194,28 @@ function AddFilter({ filters, asked, ask }: AddFilterProps) {
         look="small quiet"
         icon="filter"
         ref={button}
-        aria-expanded={opened !== 'none'}
-        onClick={() => open(opened === 'none' ? 'list' : 'none')}
+        aria-expanded={openPanel !== 'none'}
+        onClick={() => setOpenPanel(openPanel === 'none' ? 'list' : 'none')}
       />
-      {opened !== 'none' && (
+      {openPanel !== 'none' && (
         <div className="filter-bar__panel" role="group" aria-label="Filters">
-          {opened === 'list' ? (
-            filters.map((filter, at) => (
+          {openPanel === 'list' ? (
+            filters.map((filter, index) => (
               <Button
                 key={filter.parameter}
                 text={filter.name}
                 look="quiet"
-                autoFocus={at === 0}
-                onClick={() => open(filter)}
+                autoFocus={index === 0}
+                onClick={() => setOpenPanel(filter)}
               />
             ))
           ) : (
             <FilterField
-              filter={opened}
-              asked={asked}
-              choose={(value) => {
+              filter={openPanel}
+              values={values}
+              set={(value) => {
                 close();
-                ask(opened.parameter, value);
+                setFilter(openPanel.parameter, value);
               }}
             />
           )}
@@ -225,47 +225,48 @@ function AddFilter({ filters, asked, ask }: AddFilterProps) {
   );
 }
 
-function FilterField({ filter, asked, choose }: { filter: Filter; asked: Asked; choose: (value: string) => void }) {
-  const { name, choices: closed, useSuggestions = noSuggestions, problem, field } = filter;
+function FilterField({ filter, values, set }: { filter: Filter; values: FilterValues; set: (value: string) => void }) {
+  const { name, choices: fixedChoices, useSuggestions = noSuggestions, problemOf, renderField } = filter;
   const [text, setText] = useState('');
   const [error, setError] = useState<string>();
-  const panel = useRef<HTMLFormElement>(null);
-  useEffect(() => panel.current?.querySelector('input')?.focus(), []);
-  const typed = text.trim();
-  const offered = useSuggestions(typed, asked);
-  const all = Object.entries(closed ?? {}).map(([key, label]) => ({ key, text: label }));
-  const isOpen = closed === undefined && field === undefined;
-  const apply = (): void => {
-    const why = problem?.(typed) ?? null;
-    if (why !== null) setError(why);
-    else if (typed !== '') choose(typed);
+  const formRef = useRef<HTMLFormElement>(null);
+  useEffect(() => formRef.current?.querySelector('input')?.focus(), []);
+  const typedText = text.trim();
+  const suggestions = useSuggestions(typedText, values);
+  const matchingEntries = Object.entries(fixedChoices ?? {}).filter(([, label]) => includesText(typedText, label));
+  const matchingChoices = matchingEntries.map(([key, label]) => ({ key, text: label }));
+  const isFreeText = fixedChoices === undefined && renderField === undefined;
+  const applyText = (): void => {
+    const problem = problemOf?.(typedText) ?? null;
+    if (problem !== null) setError(problem);
+    else if (typedText !== '') set(typedText);
   };
   return (
     <form
       className="row"
-      ref={panel}
+      ref={formRef}
       onSubmit={(event) => {
         event.preventDefault();
-        if (isOpen) apply();
+        if (isFreeText) applyText();
       }}
     >
-      {field?.(choose) ?? (
+      {renderField?.(set) ?? (
         <Combobox
           label={name}
           text={text}
-          setText={(next) => {
-            setText(next);
+          setText={(newText) => {
+            setText(newText);
             setError(undefined);
           }}
-          isOpenAtFirst
-          isClosed={closed !== undefined}
-          choices={closed === undefined ? offered.choices : all.filter(({ text: each }) => isPart(typed, each))}
-          more={offered.more ?? null}
-          choose={({ key }) => choose(key)}
+          isInitiallyOpen
+          isChoiceRequired={fixedChoices !== undefined}
+          choices={fixedChoices === undefined ? suggestions.choices : matchingChoices}
+          moreHint={suggestions.moreHint ?? null}
+          choose={({ key }) => set(key)}
           error={error}
         />
       )}
-      {isOpen && (
+      {isFreeText && (
         <Button look="small" type="submit">
           Apply<span className="hidden"> {name}</span>
         </Button>
@@ -276,65 +277,63 @@ function FilterField({ filter, asked, choose }: { filter: Filter; asked: Asked; 
 
 const noSuggestions: Exclude<Filter['useSuggestions'], undefined> = () => ({ choices: [] });
 
-/** A filter of a moment, or of the beginning of a day, in the time zone of the browser. @param days offered, from today */
+/** A filter whose value is a moment or a day, in the time zone of the browser. @param days the suggested days, relative to today */
 export function momentFilter(parameter: string, name: string, days: readonly number[] = [0, -1, -7, -30]): Filter {
-  const offer = (ahead: number): Choice => {
-    const day = dayText(new Date(now().getTime() + ahead * DAY));
-    const hint = ahead === 0 ? 'today' : `${countText(Math.abs(ahead), 'day')} ${ahead < 0 ? 'ago' : 'ahead'}`;
+  const dayChoice = (offset: number): Choice => {
+    const day = dayText(new Date(now().getTime() + offset * DAY_MS));
+    const hint = offset === 0 ? 'today' : `${countText(Math.abs(offset), 'day')} ${offset < 0 ? 'ago' : 'ahead'}`;
     return { key: day, text: day, hint };
   };
   return {
     parameter,
     name,
-    useSuggestions: (text) => ({ choices: days.map(offer).filter((choice) => choice.text.startsWith(text)) }),
-    problem: (text) =>
-      parseMoment(text) === null ? `Write it like ${offer(0).text}, or ${offer(0).text} 06:00.` : null,
-    show: (value) => {
-      const at = parseMoment(value);
-      return at === null ? value : momentText(at, now());
+    useSuggestions: (text) => ({ choices: days.map(dayChoice).filter((choice) => choice.text.startsWith(text)) }),
+    problemOf: (text) =>
+      parseMoment(text) === null ? `Write it like ${dayChoice(0).text}, or ${dayChoice(0).text} 06:00.` : null,
+    valueText: (value) => {
+      const moment = parseMoment(value);
+      return moment === null ? value : momentText(moment, now());
     },
   };
 }
 
-/** Filter values for the API: moments as timestamps, without invalid ones. */
-export function withMoments(asked: Asked, ...parameters: string[]): Asked {
+/** Filter values for the API: the values of these parameters become timestamps. Invalid ones are left out. */
+export function withMoments(values: FilterValues, ...parameters: string[]): FilterValues {
   return Object.fromEntries(
-    Object.entries(asked).flatMap(([name, value]) => {
+    Object.entries(values).flatMap(([name, value]) => {
       const moment = parameters.includes(name) ? parseMoment(value)?.toISOString() : value;
       return moment === undefined ? [] : [[name, moment]];
     }),
   );
 }
 
-const DAY = 86_400_000;
-
-/** Names at a depth of the tree, below those that are asked for already. */
-const nameFilter = (parameter: string, name: string, above: readonly string[]): Filter => ({
+/** A filter whose value is a name on one level of the tree. Suggests names below the values of the filters `parentParameters`. */
+const nameFilter = (parameter: string, name: string, parentParameters: readonly string[]): Filter => ({
   parameter,
   name,
-  useSuggestions: (text, asked) => {
-    const under = above.map((each) => asked[each] ?? '');
-    const { names, more } = useNames(under, text, !under.includes(''), false);
-    return { choices: names.map((each) => ({ key: each, text: each })), more };
+  useSuggestions: (text, values) => {
+    const parentPath = parentParameters.map((parameter) => values[parameter] ?? '');
+    const { names, moreHint } = useNames(parentPath, text, !parentPath.includes(''), false);
+    return { choices: names.map((each) => ({ key: each, text: each })), moreHint };
   },
 });
 
-type Without = ComponentProps<typeof PrincipalCombobox>['without'];
+type Kinds = ComponentProps<typeof PrincipalCombobox>['excludedKinds'];
 
-/** A filter of a principal, as the address names it: `group:3`. */
-export function principalFilter(parameter: string, name: string, label?: string, without: Without = []): Filter {
+/** A filter whose value is a principal: `group:3`. */
+export function principalFilter(parameter: string, name: string, label?: string, excludedKinds: Kinds = []): Filter {
   return {
     parameter,
     name,
-    field: (choose) => (
+    renderField: (choose) => (
       <PrincipalCombobox
         {...(label !== undefined && { label })}
         value={null}
-        without={without}
+        excludedKinds={excludedKinds}
         set={(value) => value !== null && choose(principalParameter(value))}
       />
     ),
-    show: (value) => <PrincipalName parameter={value} />,
+    valueText: (value) => <PrincipalName parameter={value} />,
   };
 }
 
@@ -345,10 +344,10 @@ export const ENTRY_FILTERS: readonly Filter[] = [
     parameter: 'covering',
     name: 'Covers',
     useSuggestions: (text) => {
-      const { under, part } = treeSearch([], text);
-      const { names, more } = useNames(under, part, true, false);
-      const paths = names.map((each) => sqlPath([...under, each]));
-      return { choices: paths.map((path) => ({ key: path, text: path })), more };
+      const { parentPath, namePart } = parseSearch([], text);
+      const { names, moreHint } = useNames(parentPath, namePart, true, false);
+      const paths = names.map((each) => sqlPath([...parentPath, each]));
+      return { choices: paths.map((path) => ({ key: path, text: path })), moreHint };
     },
   },
   nameFilter('catalog', 'Catalog', []),
@@ -356,14 +355,14 @@ export const ENTRY_FILTERS: readonly Filter[] = [
   nameFilter('table', 'Table', ['catalog', 'schema']),
 ];
 
-export type Asked = Readonly<Record<string, string>>;
+export type FilterValues = Readonly<Record<string, string>>;
 
-/** The query of the API for the filters of the address. */
-export function entryQueryOf({ principal = '', ...rest }: Asked) {
-  return { ...rest, ...(parsePrincipal(principal) !== null && { principal }) };
+/** The API's query parameters for filter values. Leaves out a malformed principal. */
+export function entryQueryOf({ principal = '', ...otherFilters }: FilterValues) {
+  return { ...otherFilters, ...(parsePrincipal(principal) !== null && { principal }) };
 }
 
-/** The name of a principal in the address; others as they are: *grant 7*. */
+/** The name of the principal in a filter value such as `group:3`; *group 3* if its name is unknown. */
 export function PrincipalName({ parameter }: { parameter: string }) {
   return <>{usePrincipalName(parsePrincipal(parameter)) || parameter.replace(':', ' ')}</>;
 }

@@ -4,28 +4,29 @@ import { Failure } from './notice.js';
 
 export interface FormProps {
   label?: string;
-  /** What the button does, as a mutation. */
-  doing: { isPending: boolean; error: Error | null; mutate: () => void; reset: () => void };
-  /** The button: verb and object. */
-  act: string;
+  /** The mutation that the button runs. */
+  mutation: { isPending: boolean; error: Error | null; mutate: () => void; reset: () => void };
+  /** The text of the button that sends the form. */
+  action: string;
   isDanger?: boolean | undefined;
-  /** There is nothing to do, because nothing is changed. */
-  isOff?: boolean;
-  /** Text of the button that closes the form. */
-  away?: string;
+  /** Whether the form cannot be sent, for example because nothing has changed. */
+  isDisabled?: boolean;
+  /** Text of the button that closes the form; default: *Cancel*. */
+  cancelText?: string;
   close: () => void;
-  /** Shown in the page, not in a dialog. */
+  /** Whether the form is shown in the page, not in a dialog. */
   isPanel?: boolean;
-  /** Shows a button to retry after a failure. */
+  /** Whether a failure is shown with a button to retry. */
   canRetry?: boolean;
   children: ReactNode;
 }
 
-/** A short form: its fields, the error, and two buttons. It cannot be sent again while it is being sent. */
+/** A short form: fields, error, and two buttons. It cannot be sent twice at the same time. */
 export function Form(props: FormProps) {
-  const { label, doing, act, isDanger, away = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
-  const { isPending, error, mutate, reset } = doing;
-  const isOff = isPending || props.isOff === true;
+  const { label, action, isDanger, cancelText = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
+  const { isPending, error, mutate, reset } = props.mutation;
+  const isDisabled = isPending || props.isDisabled === true;
+  const buttonLook = isDanger === true ? 'primary danger' : 'primary';
   return (
     <form
       className={`stack stack--tight${isPanel ? ' panel' : ''}`}
@@ -34,23 +35,23 @@ export function Form(props: FormProps) {
       onChange={() => error !== null && reset()}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isOff) mutate();
+        if (!isDisabled) mutate();
       }}
     >
       {children}
       {error !== null && <Failure problem={error} retry={canRetry ? mutate : undefined} />}
       <div className="actions">
-        <Button text={away} look="quiet" onClick={close} />
-        <Button text={act} look={isDanger === true ? 'primary danger' : 'primary'} type="submit" isOff={isOff} />
+        <Button text={cancelText} look="quiet" onClick={close} />
+        <Button text={action} look={buttonLook} type="submit" isDisabled={isDisabled} />
       </div>
     </form>
   );
 }
 
-/** The properties of the fields of a form: `<TextField label="Name" {...field('name')} />`. */
+/** Returns a function that gives the properties of a field by name: `<TextField label="Name" {...field('name')} />`. */
 export function fieldsOf<F extends object>(
   form: F,
-  change: (part: Partial<F>) => void,
+  change: (changes: Partial<F>) => void,
   errors: Readonly<Record<string, string>> = {},
 ) {
   return <K extends keyof F & string>(name: K) => ({
@@ -60,10 +61,10 @@ export function fieldsOf<F extends object>(
   });
 }
 
-/** The values of a form, and the properties of its fields. */
-export function useForm<F extends object>(initial: F | (() => F)) {
-  const [form, setForm] = useState<F>(initial);
-  return [form, fieldsOf(form, (part) => setForm((before) => ({ ...before, ...part })))] as const;
+/** The values of a form, and a function that gives the properties of a field by name. */
+export function useForm<F extends object>(initialForm: F | (() => F)) {
+  const [form, setForm] = useState<F>(initialForm);
+  return [form, fieldsOf(form, (changes) => setForm((oldForm) => ({ ...oldForm, ...changes })))] as const;
 }
 
 type InputProps = Pick<
@@ -77,24 +78,23 @@ interface TextFieldProps extends InputProps {
   set: (value: string) => void;
   hint?: ReactNode;
   error?: string | undefined;
-  /** Above one: a text area of so many lines. */
+  /** Number of lines; with more than one the field is a text area. */
   rows?: number;
   isMono?: boolean;
   isDisabled?: boolean;
-  /** The `autocomplete` attribute. */
-  complete?: 'username' | 'current-password' | 'new-password' | 'off';
+  autoComplete?: 'username' | 'current-password' | 'new-password' | 'off';
 }
 
-/** A field for text, with what is wrong with it below. */
+/** A text field, with its error or hint below. */
 export function TextField(props: TextFieldProps) {
-  const { label, value, set, hint, error, rows = 1, isMono, isDisabled, complete = 'off', ...ofInput } = props;
+  const { label, value, set, hint, error, rows = 1, isMono, isDisabled, autoComplete = 'off', ...inputProps } = props;
   const id = useId();
   const field = {
     className: isMono === true ? 'input input--mono' : 'input',
     id,
     value,
-    autoComplete: complete,
-    spellCheck: isMono !== true && complete === 'off',
+    autoComplete,
+    spellCheck: isMono !== true && autoComplete === 'off',
     disabled: isDisabled,
     'aria-invalid': error !== undefined || undefined,
     'aria-describedby': error !== undefined || hint !== undefined ? `${id}-hint` : undefined,
@@ -108,22 +108,21 @@ export function TextField(props: TextFieldProps) {
       {rows > 1 ? (
         <textarea {...field} rows={rows} />
       ) : (
-        <input type="text" autoCapitalize={field.spellCheck ? undefined : 'none'} {...ofInput} {...field} />
+        <input type="text" autoCapitalize={field.spellCheck ? undefined : 'none'} {...inputProps} {...field} />
       )}
       <FieldHint id={`${id}-hint`} hint={hint} error={error} />
     </div>
   );
 }
 
-/** A password that must be given. */
-export function PasswordField(props: Pick<TextFieldProps, 'label' | 'name' | 'value' | 'set' | 'hint' | 'complete'>) {
-  return <TextField type="password" complete="current-password" required {...props} />;
+/** A required field for an existing password. */
+export function PasswordField(props: Omit<TextFieldProps, 'type' | 'required'>) {
+  return <TextField type="password" autoComplete="current-password" required {...props} />;
 }
 
-/** A password that is being chosen. */
 export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'set'>) {
   const hint = '8 to 128 characters, not the current one.';
-  return <PasswordField label="New password" complete="new-password" hint={hint} {...props} />;
+  return <PasswordField label="New password" autoComplete="new-password" hint={hint} {...props} />;
 }
 
 /** The error of a field, or else its hint, shown below it. */
@@ -143,7 +142,7 @@ export function FieldHint({ id, hint, error }: { id?: string; hint?: ReactNode; 
   );
 }
 
-/** Password managers and browsers ask for a name beside a password. */
+/** A hidden user name, which password managers and browsers expect beside a password. */
 export function HiddenUsername({ username }: { username: string }) {
   return (
     <input
@@ -166,7 +165,7 @@ interface SegmentsProps<T extends string> {
   set: (value: T) => void;
 }
 
-/** A choice of one value out of a few, all visible. */
+/** Radio buttons in one row, for a choice between a few values. */
 export function Segments<T extends string>({ legend, choices, value, set }: SegmentsProps<T>) {
   const name = useId();
   return (
@@ -186,26 +185,27 @@ export function Segments<T extends string>({ legend, choices, value, set }: Segm
   );
 }
 
-interface CheckProps<T> {
+interface CheckboxProps<T> {
   value: T;
-  /** The values that are checked. */
-  all: readonly T[];
-  set: (all: T[]) => void;
+  /** The checked values of all checkboxes in the group. */
+  values: readonly T[];
+  set: (checkedValues: T[]) => void;
   isDisabled?: boolean;
   hint?: string;
-  /** Instead of the value. */
+  /** The label; default: the value. */
   text?: string;
 }
 
-/** A checkbox, which adds a value to others or takes it from them. */
-export function Check<T extends string | number>({ value, all, set, isDisabled = false, hint, text }: CheckProps<T>) {
+/** A checkbox that adds its value to a list of checked values, or removes it. */
+export function Checkbox<T extends string | number>(props: CheckboxProps<T>) {
+  const { value, values, set, isDisabled = false, hint, text } = props;
   return (
     <label className="check">
       <input
         type="checkbox"
-        checked={all.includes(value) && !isDisabled}
+        checked={values.includes(value) && !isDisabled}
         disabled={isDisabled}
-        onChange={({ target }) => set(target.checked ? [...all, value] : all.filter((each) => each !== value))}
+        onChange={({ target }) => set(target.checked ? [...values, value] : values.filter((each) => each !== value))}
       />{' '}
       <span className={text === undefined ? 'mono' : undefined}>{text ?? value}</span>
       {hint !== undefined && <span className="hint">{hint}</span>}

@@ -5,43 +5,44 @@ import { daysUntil } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
 import { principalName } from '../domain/principal.js';
 import { now } from '../now.js';
-import { Act } from './act.js';
+import { ActionButton } from './action-dialog.js';
 import { Badge, ButtonLink } from './controls.js';
 import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
 import { showToast } from './notice.js';
-import { type Column, Listing, type Pages } from './table.js';
+import { type Column, Listing, type PagedList } from './table.js';
 
-/** Begins a grant. @param props.query what its form holds at first */
-export function NewGrant({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
+/** A link to the form of a new grant. @param props.query the initial values of the form */
+export function NewGrantLink({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
   return <ButtonLink text="New grant" look={isPrimary ? 'primary' : ''} icon="plus" href={`/grants/new${query}`} />;
 }
 
-const HOLDER: Column<Grant> = {
+const HOLDER_COLUMN: Column<Grant> = {
   name: 'Holder',
   className: 'holder',
-  order: ({ principal }) => principalName(principal),
-  cell: ({ principal }) => <Principal of={principal} href={addressOf(principal)} />,
+  sortKey: ({ principal }) => principalName(principal),
+  cell: ({ principal }) => <Principal principal={principal} href={addressOf(principal)} />,
 };
-const MAY: Column<Grant> = {
+const PRIVILEGES_COLUMN: Column<Grant> = {
   name: 'May',
   className: 'may',
   cell: ({ privileges }) => <Privileges names={privileges} />,
 };
-const WHERE: Column<Grant> = {
+const NODE_COLUMN: Column<Grant> = {
   name: 'Where',
   className: 'full',
-  order: ({ resource }) => pathText(resource),
+  sortKey: ({ resource }) => pathText(resource),
   cell: ({ resource }) => <Path node={resource} />,
 };
-const REST: readonly Column<Grant>[] = [
+const LAST_COLUMNS: readonly Column<Grant>[] = [
   {
     name: 'Given',
     className: 'rest',
-    order: 'granted_at',
-    cell: ({ granted_at: at, granted_by: by, description }) => (
+    sortKey: 'granted_at',
+    cell: ({ granted_at: grantedAt, granted_by: grantor, description, state, unused_since: unusedSince }) => (
       <>
-        <Moment at={at} /> <span className="dim">by {by?.name ?? 'the command line'}</span>
+        <Moment time={grantedAt} /> <span className="dim">by {grantor?.name ?? 'the command line'}</span>
         {description !== null && <span className="dim">: {description}</span>}
+        {state === 'live' && isUnused(unusedSince) && <Badge text="decided nothing in 90 days" />}
       </>
     ),
   },
@@ -49,53 +50,60 @@ const REST: readonly Column<Grant>[] = [
     name: 'Until',
     className: 'line',
     isLabelled: true,
-    order: 'expires_at',
-    cell: ({ expires_at: at }) => <ExpiryText at={at} />,
+    sortKey: 'expires_at',
+    cell: ({ expires_at: expiresAt }) => <ExpiryText expiresAt={expiresAt} />,
   },
   {
     name: 'Action',
     className: 'num',
-    isHidden: true,
-    cell: (grant) => (grant.state === 'live' ? <Revoke grant={grant} /> : <Badge text={grant.state} />),
+    isNameHidden: true,
+    cell: (grant) => (grant.state === 'live' ? <RevokeButton grant={grant} /> : <Badge text={grant.state} />),
   },
 ];
 
+/** Whether a grant has not been used for 90 days, today included. @param unusedSince the first day without use; null: used today, or use is unknown */
+function isUnused(unusedSince: string | null | undefined): boolean {
+  return typeof unusedSince === 'string' && daysUntil(now(), new Date(unusedSince)) >= 89;
+}
+
 interface GrantTableProps {
   name: string;
-  list: Pages<Grant>;
-  empty: ReactNode;
-  /** Shows what a grant reaches, instead of its node. */
-  reach?: (grant: Grant) => ReactNode;
-  /** All have the same holder, whose page it is. */
-  isOfOne?: boolean;
+  list: PagedList<Grant>;
+  emptyState: ReactNode;
+  /** Makes the cells of the column with the nodes. Default: a cell with the path of the node. */
+  nodeCell?: (grant: Grant) => ReactNode;
+  /** Whether the table is on the page of a principal and shows only this principal's grants, without the column of the holder. */
+  isOfOneHolder?: boolean;
 }
 
-/** Grants: to whom, what, on what, by whom, what for and until when; and how to take one back. */
-export function GrantTable({ name, list, empty, reach, isOfOne = false }: GrantTableProps) {
-  const where = reach === undefined ? WHERE : { ...WHERE, name: 'What it reaches', cell: reach };
-  const columns = isOfOne ? [{ ...where, className: '' }, MAY, ...REST] : [HOLDER, MAY, where, ...REST];
-  return <Listing name={name} list={list} empty={empty} columns={columns} keyOf={({ id }) => id} />;
+/** A table of grants: holder, privileges, node, grantor, description and expiry; each can be revoked. */
+export function GrantTable({ name, list, emptyState, nodeCell, isOfOneHolder = false }: GrantTableProps) {
+  const nodeColumn = nodeCell === undefined ? NODE_COLUMN : { ...NODE_COLUMN, name: 'What it reaches', cell: nodeCell };
+  const columns = isOfOneHolder
+    ? [{ ...nodeColumn, className: '' }, PRIVILEGES_COLUMN, ...LAST_COLUMNS]
+    : [HOLDER_COLUMN, PRIVILEGES_COLUMN, nodeColumn, ...LAST_COLUMNS];
+  return <Listing name={name} list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
 }
 
-/** When a grant ends; amber in its last week. */
-export function ExpiryText({ at }: { at: string | null }) {
-  if (at === null) return <span className="hidden">no end</span>;
-  if (daysUntil(new Date(at), now()) >= 7) return <Moment at={at} />;
-  return <Badge tone="warn" icon="clock" text={<Moment at={at} />} />;
+/** The end of a grant, in amber during the grant's last week. */
+export function ExpiryText({ expiresAt }: { expiresAt: string | null }) {
+  if (expiresAt === null) return <span className="hidden">no end</span>;
+  if (daysUntil(new Date(expiresAt), now()) >= 7) return <Moment time={expiresAt} />;
+  return <Badge tone="warn" icon="clock" text={<Moment time={expiresAt} />} />;
 }
 
-/** Revokes a grant, after a preview of the losses. */
-function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }) {
+/** A button that revokes a grant after a preview of the losses. */
+function RevokeButton({ grant: { id, privileges, resource } }: { grant: Grant }) {
   return (
     <>
-      <Act
+      <ActionButton
         title={`Revoke grant ${id}?`}
-        act="Revoke"
+        action="Revoke"
         slug={`revoke-${id}`}
         isDanger
-        preview={{ draft: { revoke: [id] }, side: 'loses' }}
+        preview={{ draft: { revoke: [id] }, direction: 'loses' }}
         run={() => bodyOf(api.DELETE('/api/admin/grants/{id}', { params: { path: { id } } }))}
-        done={() => {
+        onDone={() => {
           showToast({ text: `Grant ${id} is revoked. It ends with the next publication.` });
           return refreshAccess();
         }}
@@ -104,7 +112,7 @@ function Revoke({ grant: { id, privileges, resource } }: { grant: Grant }) {
         <p>
           {privileges.join(', ')} on {pathText(resource)}. The grant stays in the history.
         </p>
-      </Act>
+      </ActionButton>
       <span className="hidden" id={`grant-${id}`}>
         grant {id}
       </span>

@@ -1,45 +1,47 @@
 import { useState } from 'react';
 import { useNames } from '../api/catalog.js';
-import { NO_NAMES, type NodeNames, nodeOfNames } from '../domain/node-path.js';
+import { EMPTY_NAMES, type NodeNames, nodeAt } from '../domain/node-path.js';
 import { Combobox } from './combobox.js';
 import { TextField } from './form.js';
 
-const ABOVE = [
+const LEVELS = [
   ['Catalog', 'catalog', []],
   ['Schema', 'schema', ['catalog']],
   ['Table', 'table', ['catalog', 'schema']],
 ] as const;
 
-interface Names extends NodeNames {
+interface NamesWithRoutine extends NodeNames {
   routine?: string;
 }
 
 interface NodeComboboxesProps {
-  value: Names;
-  set: (part: Names) => void;
-  /** The kind of the last name. */
-  last?: 'table' | 'routine';
+  value: NamesWithRoutine;
+  set: (names: NamesWithRoutine) => void;
+  /** The kind of node that the last field names. */
+  lastLevel?: 'table' | 'routine';
 }
 
-/** The fields of a path, side by side. Unknown names can be typed. */
-export function NodeComboboxes({ value, set, last = 'table' }: NodeComboboxesProps) {
+/** Fields for catalog, schema, and table or routine, side by side. Names that are not suggested can be typed. */
+export function NodeComboboxes({ value, set, lastLevel = 'table' }: NodeComboboxesProps) {
   const { catalog, schema, table } = value;
   // Clearing a level clears the levels below it.
-  const setName = (level: keyof NodeNames, name: string): void =>
-    set({ ...NO_NAMES, ...nodeOfNames({ catalog, schema, table, [level]: name.toLowerCase() }) });
+  const setName = (level: keyof NodeNames, name: string): void => {
+    const names = { catalog, schema, table, [level]: name.toLowerCase() };
+    set({ ...EMPTY_NAMES, ...nodeAt([names.catalog, names.schema, names.table]) });
+  };
   return (
     <div className="trio">
-      {ABOVE.slice(0, last === 'table' ? 3 : 2).map(([label, level, above]) => (
+      {LEVELS.slice(0, lastLevel === 'table' ? 3 : 2).map(([label, level, parentLevels]) => (
         <NameCombobox
           key={level}
           label={label}
           text={value[level]}
-          isDisabled={above.some((each) => value[each] === '')}
-          under={above.map((each) => value[each])}
+          isDisabled={parentLevels.some((each) => value[each] === '')}
+          parentPath={parentLevels.map((each) => value[each])}
           set={(name) => setName(level, name)}
         />
       ))}
-      {last === 'routine' && (
+      {lastLevel === 'routine' && (
         <TextField
           label="Routine"
           value={value.routine ?? ''}
@@ -53,41 +55,43 @@ export function NodeComboboxes({ value, set, last = 'table' }: NodeComboboxesPro
   );
 }
 
-/** A name that is typed or chosen. `typed` filters the choices; null: all are offered. */
+/** Props of a combobox for a name that can be typed or chosen. `typedText` filters the choices; null: all choices are offered. */
 export function useTypedName(text: string, set: (name: string) => void) {
   const [isTyped, setTyped] = useState(false);
-  const take = (name: string, isByKeys: boolean): void => {
-    setTyped(isByKeys);
+  const setText = (name: string): void => {
+    setTyped(true);
     set(name);
   };
-  const setText = (name: string): void => take(name, true);
-  const choose = (choice: { text: string }): void => take(choice.text, false);
-  return { typed: isTyped ? text : null, field: { text, setText, choose, isMono: true } };
+  const choose = (choice: { text: string }): void => {
+    setTyped(false);
+    set(choice.text);
+  };
+  return { typedText: isTyped ? text : null, field: { text, setText, choose, isMono: true } };
 }
 
 interface NameComboboxProps {
   label: string;
   text: string;
   isDisabled: boolean;
-  under: readonly string[];
+  parentPath: readonly string[];
   set: (name: string) => void;
-  /** Offers only names that the person who is signed in may see; the placeholder is the label. */
-  isOwn?: boolean;
+  /** Whether only names that the signed-in person may see are offered. The placeholder then replaces the label. */
+  isForOwnNames?: boolean;
 }
 
-/** A name of a child of a node. */
-export function NameCombobox({ label, text, isDisabled, under, set, isOwn = false }: NameComboboxProps) {
-  const { typed, field } = useTypedName(text, set);
-  const { names, total, more } = useNames(under, typed ?? '', !isDisabled, isOwn);
+/** A field for the name of a child of a node. */
+export function NameCombobox({ label, text, isDisabled, parentPath, set, isForOwnNames = false }: NameComboboxProps) {
+  const { typedText, field } = useTypedName(text, set);
+  const { names, total, moreHint } = useNames(parentPath, typedText ?? '', !isDisabled, isForOwnNames);
   return (
     <Combobox
       {...field}
       label={label}
       isDisabled={isDisabled}
-      isBare={isOwn}
-      placeholder={isOwn ? label.toLowerCase() : total === null || typed !== null ? 'all' : `all ${total}`}
+      isLabelHidden={isForOwnNames}
+      placeholder={isForOwnNames ? label.toLowerCase() : total === null || typedText !== null ? 'all' : `all ${total}`}
       choices={names.map((name) => ({ key: name, text: name }))}
-      more={more}
+      moreHint={moreHint}
     />
   );
 }

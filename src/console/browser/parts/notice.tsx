@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import { fieldName, isProblem, Problem } from '../api/client.js';
-import { interruptionOf, sharedState } from '../api/session.js';
+import { formFieldOf, isProblem, Problem } from '../api/client.js';
+import { interruptionOf, createSharedState } from '../api/session.js';
 import { clockTime } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { Button, CopyButton, Icon } from './controls.js';
@@ -11,10 +11,9 @@ interface NoticeProps {
   tone: 'gain' | 'loss' | 'warn';
   icon?: string;
   title: ReactNode;
-  /** A notice that appears by itself is read aloud: a failure as `alert`. */
+  /** Set for a notice that appears after the page, so that screen readers read it aloud; `alert` for a failure. */
   role?: 'alert' | 'status';
   text?: string;
-  /** Buttons. */
   actions?: ReactNode;
   children?: ReactNode;
 }
@@ -34,7 +33,7 @@ export function Notice({ tone, icon = 'warn', title, role, text, actions, childr
   );
 }
 
-/** A short remark beside what it is about. */
+/** A short remark beside its subject. */
 export function Note({ icon = 'info', role, children }: Pick<NoticeProps, 'icon' | 'role' | 'children'>) {
   return (
     <p className="note" role={role}>
@@ -44,8 +43,8 @@ export function Note({ icon = 'info', role, children }: Pick<NoticeProps, 'icon'
   );
 }
 
-/** What happened, and what to do, by code. Codes without an entry show the text of the service. */
-const TEXTS: Record<string, string> = {
+/** Texts for failures, by code: what happened, and what to do. For other codes the message of the service is shown. */
+const FAILURE_TEXTS: Record<string, string> = {
   not_found: 'There is no such thing, or it was removed meanwhile.',
   invalid_credentials: 'Username or password is wrong.',
   account_deactivated: 'This account is deactivated. Ask an administrator.',
@@ -60,16 +59,16 @@ const TEXTS: Record<string, string> = {
   cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
 };
 
-/** Fields of requests whose label in forms is another word. */
-const LABELS: Record<string, string> = { expires_at: 'Expires', principal: 'Person or group', resource: 'Where' };
+/** Labels of request fields whose name differs from the label in forms. */
+const FIELD_LABELS: Record<string, string> = { expires_at: 'Expires', principal: 'Person or group', resource: 'Where' };
 
-/** A field of a request as forms call it: `new_password` is *New password*. */
+/** The label of a request field: *New password* for `new_password`. */
 function fieldLabel(name: string): string {
-  return LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
+  return FIELD_LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 }
 
-/** The same request can succeed later. */
-function canHelp(problem: Error): boolean {
+/** Whether the same request can succeed later. */
+function canSucceedLater(problem: Error): boolean {
   if (!(problem instanceof Problem)) return true;
   if (problem.code === 'engine_unavailable') return problem.retryAfter !== null;
   return [0, 429].includes(problem.status) || problem.status >= 500 || isProblem(problem, 'sync_in_progress');
@@ -79,14 +78,14 @@ function canHelp(problem: Error): boolean {
 export function failureText(problem: Error): string {
   if (!(problem instanceof Problem)) return problem.message;
   if (problem.status === 429 && problem.retryAfter !== null) {
-    const at = new Date(now().getTime() + problem.retryAfter * 1000);
-    return `Too many attempts from here. Try again at ${clockTime(at)}.`;
+    const retryTime = new Date(now().getTime() + problem.retryAfter * 1000);
+    return `Too many attempts from here. Try again at ${clockTime(retryTime)}.`;
   }
-  const [first] = problem.fields;
-  if (first?.field) return [fieldLabel(fieldName(first.field)), first.message].filter(Boolean).join(': ');
-  // Without a Retry-After no engine is configured, as the text of the service says.
+  const [{ field, message } = { field: '', message: '' }] = problem.fieldErrors;
+  if (field !== '') return [fieldLabel(formFieldOf(field)), message].filter(Boolean).join(': ');
+  // An answer without Retry-After means that no engine is configured. The message of the service says so.
   if (problem.code === 'engine_unavailable' && problem.retryAfter === null) return problem.message;
-  return TEXTS[problem.code] ?? problem.message;
+  return FAILURE_TEXTS[problem.code] ?? problem.message;
 }
 
 /** A failure: its text, its code and request id for the operator, and a button to retry. Interruptions have dialogs instead. */
@@ -97,7 +96,7 @@ export function Failure({ problem, retry }: { problem: Error; retry?: (() => voi
       tone="loss"
       role="alert"
       title={failureText(problem)}
-      actions={retry && canHelp(problem) && <Button text="Retry" look="small" onClick={retry} />}
+      actions={retry && canSucceedLater(problem) && <Button text="Retry" look="small" onClick={retry} />}
     >
       {problem instanceof Problem && (
         <p>
@@ -111,7 +110,7 @@ export function Failure({ problem, retry }: { problem: Error; retry?: (() => voi
   );
 }
 
-interface Message {
+interface ToastMessage {
   text: string;
   /** A link to the result. */
   link?: { href: string; text: string };
@@ -119,35 +118,35 @@ interface Message {
   warnings?: readonly string[] | undefined;
 }
 
-const shown = sharedState<Message | null>(null);
+const toastState = createSharedState<ToastMessage | null>(null);
 
-/** Shows a success, on the next page as well. */
-export const showToast = shown.set;
+/** Shows a message of success, which stays when another page is opened. */
+export const showToast = toastState.set;
 
-/** Milliseconds for which a success is shown, and one with warnings. */
-const LIFE = 6_000;
-const LIFE_WITH_WARNINGS = 30_000;
+/** How long a message of success is shown. */
+const TOAST_MS = 6_000;
+const TOAST_WITH_WARNINGS_MS = 30_000;
 
-/** The last success, for a while, or as long as the pointer or the focus is on it. */
+/** The last message of success. It disappears after a while, unless the pointer or the focus is on it. */
 export function Toast() {
-  const message = shown.use();
-  const [isHeld, hold] = useState(false);
+  const message = toastState.use();
+  const [isPaused, setPaused] = useState(false);
   useEffect(() => {
-    if (message === null || isHeld) return;
-    const timer = setTimeout(() => showToast(null), message.warnings?.length ? LIFE_WITH_WARNINGS : LIFE);
+    if (message === null || isPaused) return;
+    const timer = setTimeout(() => showToast(null), message.warnings?.length ? TOAST_WITH_WARNINGS_MS : TOAST_MS);
     return () => clearTimeout(timer);
-  }, [message, isHeld]);
-  // The live region is in the page before its content: otherwise browsers do not read it aloud.
+  }, [message, isPaused]);
+  // The live region exists before its content; otherwise screen readers would not read the content.
   return (
     <div aria-live="polite">
       {message !== null && (
         <div
           className="toast"
           role="status"
-          onMouseEnter={() => hold(true)}
-          onMouseLeave={() => hold(false)}
-          onFocus={() => hold(true)}
-          onBlur={() => hold(false)}
+          onMouseEnter={() => setPaused(true)}
+          onMouseLeave={() => setPaused(false)}
+          onFocus={() => setPaused(true)}
+          onBlur={() => setPaused(false)}
         >
           <Icon name="check" />
           <span>{[message.text, ...(message.warnings ?? [])].join(' ')}</span>
@@ -167,8 +166,8 @@ interface SecretProps {
   close: () => void;
 }
 
-/** A one-time password or a token: shown once, to be copied. */
-export function Secret({ title, secret, expiresAt, children, close }: SecretProps) {
+/** A one-time password or an API token, which is shown once and can be copied. */
+export function SecretNotice({ title, secret, expiresAt, children, close }: SecretProps) {
   return (
     <Notice
       tone="gain"
@@ -186,7 +185,7 @@ export function Secret({ title, secret, expiresAt, children, close }: SecretProp
         {children} It is shown here and never again
         {expiresAt !== null && (
           <>
-            , and can be used until <Moment at={expiresAt} />
+            , and can be used until <Moment time={expiresAt} />
           </>
         )}
         .

@@ -6,20 +6,19 @@ import { Failure } from './notice.js';
 interface PageHeadProps {
   title: string;
   heading?: ReactNode;
-  /** Breadcrumbs. */
-  above?: ReactNode;
+  breadcrumbs?: ReactNode;
   /** A sentence below the heading. */
   intro?: ReactNode;
   actions?: ReactNode;
 }
 
-/** The head of a page: its one heading of level 1, and the title of the window. */
-export function PageHead({ title, heading = title, above, intro, actions }: PageHeadProps) {
+/** The head of a page, with its only `h1`. Also sets the title of the window. */
+export function PageHead({ title, heading = title, breadcrumbs, intro, actions }: PageHeadProps) {
   useTitle(title);
   return (
     <header className="page-head">
       <div>
-        {above}
+        {breadcrumbs}
         <h1>{heading}</h1>
         {intro && <p>{intro}</p>}
       </div>
@@ -28,61 +27,59 @@ export function PageHead({ title, heading = title, above, intro, actions }: Page
   );
 }
 
-const PHONE = matchMedia('(max-width: 48rem)');
+const PHONE_MEDIA_QUERY = matchMedia('(max-width: 48rem)');
 
-function usePhone(): boolean {
+function useIsPhone(): boolean {
   return useSyncExternalStore(
     (listener) => {
-      PHONE.addEventListener('change', listener);
-      return () => PHONE.removeEventListener('change', listener);
+      PHONE_MEDIA_QUERY.addEventListener('change', listener);
+      return () => PHONE_MEDIA_QUERY.removeEventListener('change', listener);
     },
-    () => PHONE.matches,
+    () => PHONE_MEDIA_QUERY.matches,
   );
 }
 
-interface HeadedProps extends PageHeadProps {
-  /** On phones a form has its actions below it. */
+interface HeadedContentProps extends PageHeadProps {
+  /** Whether the page is a form. On phones the actions are below the form. */
   isForm?: boolean;
   children: ReactNode;
 }
 
-/** A heading and its content. */
-export function Headed({ isForm = false, actions, children, ...head }: HeadedProps) {
-  const isBelow = usePhone() && isForm;
+export function HeadedContent({ isForm = false, actions, children, ...headProps }: HeadedContentProps) {
+  const areActionsBelow = useIsPhone() && isForm;
   return (
     <>
-      <PageHead {...head} actions={isBelow ? null : actions} />
+      <PageHead {...headProps} actions={areActionsBelow ? null : actions} />
       {children}
-      {isBelow && <div className="row">{actions}</div>}
+      {areActionsBelow && <div className="row">{actions}</div>}
     </>
   );
 }
 
-interface PageProps extends HeadedProps {
-  /** With small gaps between its parts. */
-  isClose?: boolean;
+interface PageProps extends HeadedContentProps {
+  /** Whether the gaps between the parts of the page are small. */
+  isCompact?: boolean;
   isBusy?: boolean;
 }
 
-/** A page of one column. */
-export function Page({ isClose = false, isBusy, ...headed }: PageProps) {
+export function Page({ isCompact = false, isBusy, ...contentProps }: PageProps) {
   return (
     <main id="main" aria-busy={isBusy} tabIndex={-1}>
-      <div className={isClose ? 'stack stack--mid' : 'stack'}>
-        <Headed {...headed} />
+      <div className={isCompact ? 'stack stack--mid' : 'stack'}>
+        <HeadedContent {...contentProps} />
       </div>
     </main>
   );
 }
 
 interface EntryPageProps<T> {
-  /** Until it has been read. */
+  /** The title until the entry has been read. */
   title: string;
   query: { data: T | undefined; error: Error | null; refetch: () => unknown };
   children: (entry: T) => ReactNode;
 }
 
-/** The page of one entry, or why there is none. */
+/** The page of one entry, such as a policy, or the failure to read it. */
 export function EntryPage<T>({ title, query: { data, error, refetch }, children }: EntryPageProps<T>) {
   if (isProblem(error, 404)) return <NotFoundPage />;
   if (data !== undefined) return children(data);
@@ -99,17 +96,17 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-interface EmptyProps {
+interface EmptyStateProps {
   title: string;
-  /** There is nothing else on the page. */
-  isWhole?: boolean;
+  /** Whether the page contains nothing else. */
+  isWholePage?: boolean;
   text: ReactNode;
   action?: ReactNode;
 }
 
 /** Shown in place of a list without entries: what is missing, why, and what to do next. */
-export function Empty({ title, isWhole = false, text, action }: EmptyProps) {
-  const Heading = isWhole ? 'h1' : 'h2';
+export function EmptyState({ title, isWholePage = false, text, action }: EmptyStateProps) {
+  const Heading = isWholePage ? 'h1' : 'h2';
   return (
     <div className="empty">
       <svg viewBox="0 0 112 32" aria-hidden="true">
@@ -124,37 +121,38 @@ export function Empty({ title, isWhole = false, text, action }: EmptyProps) {
   );
 }
 
-interface NoEntryProps extends Pick<EmptyProps, 'title' | 'text'> {
-  /** Shown where filters match nothing. */
-  instead?: ReactNode;
+interface EmptyListProps extends Pick<EmptyStateProps, 'title' | 'text'> {
+  /** A suggestion for the user, shown if the filters match nothing. */
+  suggestion?: ReactNode;
   /** The filters of the list. */
-  asked: object;
-  word: string;
+  filterValues: object;
+  entryKind: string;
 }
 
 /** Shown in place of an empty list, or of one whose filters match nothing. */
-export function NoEntry({ asked, word, title, text, instead }: NoEntryProps) {
-  if (Object.keys(asked).length === 0) return <Empty title={title} text={text} />;
-  const other = 'Remove a filter, or search for something else.';
-  return <Empty title={`No ${word} matches`} text={other} action={instead} />;
+export function EmptyList({ filterValues, entryKind, title, text, suggestion }: EmptyListProps) {
+  if (Object.keys(filterValues).length === 0) return <EmptyState title={title} text={text} />;
+  const advice = 'Remove a filter, or search for something else.';
+  return <EmptyState title={`No ${entryKind} matches`} text={advice} action={suggestion} />;
 }
 
-/** Shown to other people in place of a page for administrators. */
-export function AdministratorsOnlyPage({ page }: { page: string }) {
-  const text = `${page} is for administrators. What you may reach yourself is under My access.`;
-  return <Absent title="Not for you" text={text} />;
+/** Shown in place of a page for administrators to people who are no administrators. */
+export function ForbiddenPage({ name }: { name: string }) {
+  const text = `${name} is for administrators. What you may reach yourself is under My access.`;
+  return <AbsentPage title="Not for you" text={text} />;
 }
 
 export function NotFoundPage() {
-  return <Absent title="There is no such page" text="Its address may have been mistyped, or what it showed is gone." />;
+  const text = 'Its address may have been mistyped, or what it showed is gone.';
+  return <AbsentPage title="There is no such page" text={text} />;
 }
 
-function Absent(props: { title: string; text: string }) {
+function AbsentPage(props: { title: string; text: string }) {
   useTitle(props.title);
   return (
     <main id="main" tabIndex={-1}>
-      <Empty
-        isWhole
+      <EmptyState
+        isWholePage
         {...props}
         action={
           <div className="row">
@@ -177,8 +175,8 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
-/** Facts that are still being read. */
-export function UnknownFacts({ names }: { names: readonly string[] }) {
+/** Placeholders for facts that are being read. */
+export function LoadingFacts({ names }: { names: readonly string[] }) {
   return (
     <dl className="facts">
       {names.map((name) => (
@@ -192,19 +190,19 @@ export function UnknownFacts({ names }: { names: readonly string[] }) {
 
 interface RegionProps {
   title: string;
-  /** Beside the title: how many. */
+  /** The number of entries, beside the title. */
   count?: ReactNode;
-  /** At the far end of the head. */
+  /** Shown at the right end of the region's head. */
   actions?: ReactNode;
-  isStack?: boolean;
+  isTightStack?: boolean;
   children: ReactNode;
 }
 
 /** A part of a page, named by its heading. */
-export function Region({ title, count, actions, isStack = false, children }: RegionProps) {
+export function Region({ title, count, actions, isTightStack: isTightStack = false, children }: RegionProps) {
   const id = useId();
   return (
-    <section className={isStack ? 'stack stack--tight' : undefined} aria-labelledby={id}>
+    <section className={isTightStack ? 'stack stack--tight' : undefined} aria-labelledby={id}>
       <div className="head">
         <h2 id={id}>{title}</h2>
         {count !== undefined && <span className="count">{count}</span>}

@@ -1,15 +1,15 @@
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { api, bodyOf, type Versioned } from '../api/client.js';
+import { api, bodyOf, type VersionedBody } from '../api/client.js';
 import { refreshAccess, type Policy } from '../api/entries.js';
 import { pathText } from '../domain/node-path.js';
-import { KIND_NAMES } from '../domain/policy-form.js';
+import { POLICY_KIND_NAMES } from '../domain/policy-form.js';
 import { principalName } from '../domain/principal.js';
-import { Act } from './act.js';
+import { ActionButton } from './action-dialog.js';
 import { Icon } from './controls.js';
-import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
+import { addressOf, Path, Principal, Privileges } from './display.js';
 import { showToast } from './notice.js';
-import { type Column, Listing, type Pages } from './table.js';
+import { type Column, Listing, momentColumn, type PagedList } from './table.js';
 
 export const KIND_ICONS = { row_filter: 'filter', column_mask: 'mask', hidden_column: 'column', deny: 'stop' } as const;
 
@@ -17,12 +17,12 @@ const COLUMNS: readonly Column<Policy>[] = [
   {
     name: 'Policy',
     className: 'line',
-    order: ({ id, kind }) => `${kind} ${id}`,
+    sortKey: ({ id, kind }) => `${kind} ${id}`,
     cell: ({ id, kind }) => (
       <span className="row">
         <Icon name={KIND_ICONS[kind]} />
         <Link href={`/policies/${id}`}>
-          {KIND_NAMES[kind]} {id}
+          {POLICY_KIND_NAMES[kind]} {id}
         </Link>
       </span>
     ),
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Policy>[] = [
   {
     name: 'Where',
     className: 'full line',
-    order: ({ resource }) => pathText(resource),
+    sortKey: ({ resource }) => pathText(resource),
     cell: ({ resource }) => (
       <>
         {'column' in resource && (
@@ -48,66 +48,59 @@ const COLUMNS: readonly Column<Policy>[] = [
   {
     name: 'Holder',
     className: 'line',
-    order: ({ principal }) => principalName(principal),
+    sortKey: ({ principal }) => principalName(principal),
     cell: ({ principal, except }) => (
       <>
-        <Principal of={principal} href={addressOf(principal)} />
+        <Principal principal={principal} href={addressOf(principal)} />
         {except.length > 0 && <span className="dim"> but {except.length}</span>}
       </>
     ),
   },
   { name: 'Takes', className: 'full rest', cell: (policy) => <PolicyEffect policy={policy} /> },
-  {
-    name: 'Changed',
-    className: 'date',
-    isLabelled: true,
-    order: 'changed_at',
-    cell: ({ changed_at: at }) => <Moment at={at} />,
-  },
+  momentColumn('Changed', 'changed_at'),
 ];
 
-/** Columns for the page of their principal. */
-const OF_ONE = COLUMNS.filter(({ name }) => name !== 'Holder' && name !== 'Changed');
+const PRINCIPAL_PAGE_COLUMNS = COLUMNS.filter(({ name }) => name !== 'Holder' && name !== 'Changed');
 
 interface PolicyTableProps {
-  list: Pages<Policy>;
-  empty: ReactNode;
-  /** All are for the same principal, whose page it is. */
-  isOfOne?: boolean;
+  list: PagedList<Policy>;
+  emptyState: ReactNode;
+  /** Whether the table is on the page of a principal and shows only the policies for this principal, without the column of the principal. */
+  isOfOneHolder?: boolean;
 }
 
-/** Policies: their kind, on what and for whom they are, and what they take. */
-export function PolicyTable({ list, empty, isOfOne = false }: PolicyTableProps) {
-  const columns = isOfOne ? OF_ONE : COLUMNS;
-  return <Listing name="Policies" list={list} empty={empty} columns={columns} keyOf={({ id }) => id} />;
+/** A table of policies: kind, node, principal and effect. */
+export function PolicyTable({ list, emptyState, isOfOneHolder = false }: PolicyTableProps) {
+  const columns = isOfOneHolder ? PRINCIPAL_PAGE_COLUMNS : COLUMNS;
+  return <Listing name="Policies" list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
 }
 
-/** Characters of an expression that are shown. */
-const LONGEST = 60;
+/** The most characters of a shown expression. Longer ones are cut. */
+const MAX_SHOWN_LENGTH = 60;
 
 /** The effect of a policy: denied privileges, or its expression or column. */
 export function PolicyEffect({ policy: { expression, privileges, resource } }: { policy: Policy }) {
   const { column } = resource as { column?: string };
   if (privileges !== undefined) return <Privileges names={privileges} />;
   if (expression === undefined) return column === undefined ? null : <code>{column}</code>;
-  return <code>{expression.length > LONGEST ? `${expression.slice(0, LONGEST)}…` : expression}</code>;
+  return <code>{expression.length > MAX_SHOWN_LENGTH ? `${expression.slice(0, MAX_SHOWN_LENGTH)}…` : expression}</code>;
 }
 
-/** Deletes a policy, after a preview of the gains. */
-export function DeletePolicy({ policy: { body, version } }: { policy: Versioned<Policy> }) {
-  const [, go] = useLocation();
+/** A button that deletes a policy after a preview of the gains. */
+export function DeletePolicyButton({ policy: { body, version } }: { policy: VersionedBody<Policy> }) {
+  const [, navigate] = useLocation();
   const { id } = body;
   const params = { path: { id }, header: { 'If-Match': version } };
   return (
-    <Act
+    <ActionButton
       title={`Delete policy ${id}?`}
-      act="Delete"
+      action="Delete"
       isDanger
-      preview={{ draft: { policies: { delete: [id] } }, side: 'gains' }}
+      preview={{ draft: { policies: { delete: [id] } }, direction: 'gains' }}
       run={() => bodyOf(api.DELETE('/api/admin/policies/{id}', { params }))}
-      done={() => {
+      onDone={() => {
         showToast({ text: `Policy ${id} is deleted. It ends with the next publication.` });
-        return refreshAccess(() => go('/policies'));
+        return refreshAccess(() => navigate('/policies'));
       }}
       button={{ text: 'Delete…', look: 'danger quiet' }}
     />

@@ -2,58 +2,58 @@ import { useId, useState } from 'react';
 import { useColumns } from '../api/statements.js';
 import { offeredNode } from '../domain/grant-form.js';
 import {
-  ALSO_CLOSED,
+  ALSO_CLOSED_TEXTS,
   hasColumn,
   hasExpression,
-  type Kind,
-  KIND_NAMES,
+  type PolicyKind,
+  POLICY_KIND_NAMES,
   type PolicyForm,
 } from '../domain/policy-form.js';
 import { sqlPath } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
-import { useSettled } from './address.js';
+import { useDebounced } from './address.js';
 import { Combobox } from './combobox.js';
 import { Button } from './controls.js';
-import { type Named, Shape } from './display.js';
-import { Token } from './filter-bar.js';
+import { type PrincipalRef, PrincipalIcon } from './display.js';
+import { RemovableToken } from './filter-bar.js';
 import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
 import { NodeComboboxes, useTypedName } from './node-comboboxes.js';
-import { PlaceFields, PrivilegeChecks } from './place-fields.js';
+import { NodeFields, PrivilegeChecks } from './node-fields.js';
 import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 
 interface PolicyFieldsProps {
   form: PolicyForm;
-  change: (part: Partial<PolicyForm>) => void;
+  change: (changes: Partial<PolicyForm>) => void;
   errors: Readonly<Record<string, string>>;
 }
 
-/** Milliseconds without a change before the engine is asked for columns. */
-const PAUSE = 300;
+/** Time without changes after which the columns are read from the engine. */
+const COLUMNS_DELAY_MS = 300;
 
-const KINDS = Object.entries(KIND_NAMES) as [Kind, string][];
+const KIND_CHOICES = Object.entries(POLICY_KIND_NAMES) as [PolicyKind, string][];
 
-/** The fields of a policy: its kind and principal, beside its node and what it takes. */
+/** The form fields of a policy: kind, principal, node and restriction. */
 export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
   const { kind } = form;
   const field = fieldsOf(form, change, errors);
   return (
     <div className="pair">
       <div className="stack">
-        <Segments legend="Kind" choices={KINDS} {...field('kind')} />
+        <Segments legend="Kind" choices={KIND_CHOICES} {...field('kind')} />
         <PrincipalCombobox {...field('principal')} />
-        <Principals title="Except" each="Exception" {...field('except')} />
+        <PrincipalsField title="Except" addLabel="Exception" {...field('except')} />
         <TextField label="Description" {...field('description')} rows={2} />
       </div>
       <div className="stack">
         {kind === 'deny' ? (
-          <PlaceFields form={form} change={change} error={errors['resource']} />
+          <NodeFields form={form} change={change} error={errors['resource']} />
         ) : (
           <div className="field">
             <NodeComboboxes value={form} set={change} />
             <FieldHint error={errors['resource']} />
           </div>
         )}
-        {hasColumn(kind) && <ColumnCombobox table={[form.catalog, form.schema, form.table]} {...field('column')} />}
+        {hasColumn(kind) && <ColumnCombobox tablePath={[form.catalog, form.schema, form.table]} {...field('column')} />}
         {hasExpression(kind) && (
           <TextField
             label="Expression"
@@ -66,29 +66,29 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
         {kind === 'deny' && (
           <>
             <PrivilegeChecks node={offeredNode(form)} holder={null} {...field('privileges')} />
-            <p className="hint">None chosen: all of them are denied.</p>
+            <p className="hint">If none is chosen, all of them are denied.</p>
           </>
         )}
-        <p className="hint">{ALSO_CLOSED[kind]} What no rule can close: docs/limits.md.</p>
+        <p className="hint">{ALSO_CLOSED_TEXTS[kind]} What no rule can close: docs/limits.md.</p>
       </div>
     </div>
   );
 }
 
 interface ColumnComboboxProps {
-  /** Its path; an empty name: none is chosen yet. */
-  table: readonly string[];
+  /** Catalog, schema and table. An empty name among them means that no table is chosen yet. */
+  tablePath: readonly string[];
   value: string;
   set: (column: string) => void;
   error: string | undefined;
   placeholder?: string;
 }
 
-/** A column out of those that the engine lists; others can be typed. */
-export function ColumnCombobox({ table, value, set, error, placeholder }: ColumnComboboxProps) {
-  const { typed, field } = useTypedName(value, (column) => set(column.toLowerCase()));
-  const columns = useColumns(useSettled(table.includes('') ? '' : sqlPath(table), PAUSE)).filter(({ name }) =>
-    name.includes(typed ?? ''),
+/** A field for a column of a table. Suggests the columns that the engine lists; other names can be typed. */
+export function ColumnCombobox({ tablePath, value, set, error, placeholder }: ColumnComboboxProps) {
+  const { typedText, field } = useTypedName(value, (column) => set(column.toLowerCase()));
+  const columns = useColumns(useDebounced(tablePath.includes('') ? '' : sqlPath(tablePath), COLUMNS_DELAY_MS)).filter(
+    ({ name }) => name.includes(typedText ?? ''),
   );
   return (
     <Combobox
@@ -101,17 +101,17 @@ export function ColumnCombobox({ table, value, set, error, placeholder }: Column
   );
 }
 
-interface PrincipalsProps {
+interface PrincipalsFieldProps {
   title: string;
-  /** The label of the field that adds one. */
-  each: string;
-  value: readonly Named[];
-  set: (value: Named[]) => void;
+  /** The label of the field that adds a principal. */
+  addLabel: string;
+  value: readonly PrincipalRef[];
+  set: (value: PrincipalRef[]) => void;
   error: string | undefined;
 }
 
-/** Several principals, such as those to whom a policy does not apply although it covers them. */
-export function Principals({ title, each, value, set, error }: PrincipalsProps) {
+/** A field for several principals, such as the exceptions of a policy. */
+export function PrincipalsField({ title, addLabel, value, set, error }: PrincipalsFieldProps) {
   const [isAdding, setAdding] = useState(false);
   const id = useId();
   return (
@@ -120,15 +120,15 @@ export function Principals({ title, each, value, set, error }: PrincipalsProps) 
         {title}
       </span>
       <div className="row" role="group" aria-labelledby={id}>
-        {value.map((one) => (
-          <Token
-            key={principalParameter(one)}
+        {value.map((principal) => (
+          <RemovableToken
+            key={principalParameter(principal)}
             label="Remove"
-            mark={<Shape of={one} />}
-            remove={() => set(value.filter((other) => other !== one))}
+            prefix={<PrincipalIcon principal={principal} />}
+            remove={() => set(value.filter((other) => other !== principal))}
           >
-            <PrincipalName of={one} />
-          </Token>
+            <PrincipalText principal={principal} />
+          </RemovableToken>
         ))}
         <Button
           text="Add"
@@ -140,14 +140,14 @@ export function Principals({ title, each, value, set, error }: PrincipalsProps) 
       </div>
       {isAdding && (
         <PrincipalCombobox
-          label={each}
+          label={addLabel}
           value={null}
-          without={['everyone']}
-          set={(added) => {
-            if (added === null) return;
+          excludedKinds={['everyone']}
+          set={(principal) => {
+            if (principal === null) return;
             setAdding(false);
-            const isIn = value.some((one) => principalParameter(one) === principalParameter(added));
-            if (!isIn) set([...value, added]);
+            const isIncluded = value.some((other) => principalParameter(other) === principalParameter(principal));
+            if (!isIncluded) set([...value, principal]);
           }}
         />
       )}
@@ -156,6 +156,6 @@ export function Principals({ title, each, value, set, error }: PrincipalsProps) 
   );
 }
 
-function PrincipalName({ of }: { of: Named }) {
-  return <>{usePrincipalName(of)}</>;
+function PrincipalText({ principal }: { principal: PrincipalRef }) {
+  return <>{usePrincipalName(principal)}</>;
 }

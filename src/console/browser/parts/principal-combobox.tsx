@@ -1,115 +1,109 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
-import { useSettled } from './address.js';
+import { useDebounced } from './address.js';
 import { type Choice, Combobox } from './combobox.js';
-import { addressOf, type Named, Principal } from './display.js';
+import { addressOf, type PrincipalRef, Principal } from './display.js';
 
 interface PrincipalChoice extends Choice {
-  of: Named;
+  principal: PrincipalRef;
 }
 
 interface PrincipalComboboxProps {
   label?: string;
-  value: Named | null;
-  /** Null: the text names nobody. */
-  set: (value: Named | null) => void;
+  value: PrincipalRef | null;
+  /** Called with null when the typed text is not a known name. */
+  set: (value: PrincipalRef | null) => void;
   placeholder?: string;
   /** Kinds that cannot be chosen. */
-  without?: readonly ('everyone' | 'group')[];
-  /** Without a line below it, among other fields of a row. */
-  isPlain?: boolean;
+  excludedKinds?: readonly ('everyone' | 'group')[];
+  isHintHidden?: boolean;
   error?: string | undefined;
 }
 
-interface Known {
-  choices: PrincipalChoice[];
-  more: string | null;
-}
-
-/** A choice of a person, a group, an engine principal by its name, or everyone. */
+/** A field for a principal: a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox(props: PrincipalComboboxProps) {
-  const { label = 'Person or group', value, set, placeholder, without = [], isPlain = false, error } = props;
+  const { label = 'Person or group', value, set, placeholder, excludedKinds = [], isHintHidden = false, error } = props;
   const name = usePrincipalName(value);
-  /** Null: the name of the chosen principal is shown. */
-  const [typed, setTyped] = useState<string | null>(null);
-  const [isLeft, setLeft] = useState(false);
-  const text = typed ?? name;
-  const wanted = typed?.trim() ?? '';
-  const asked = useSettled(wanted, 100);
-  const { data: known, isPlaceholderData: isOld, isSuccess } = useChoices(asked);
-  const choices = [choiceOf({ type: 'everyone' }), ...(known?.choices ?? [])].filter(
-    ({ of, text }) => isPart(wanted, text) && !without.some((kind) => kind === of.type),
+  /** The typed text; null: the field shows the name of the chosen principal. */
+  const [typedText, setTypedText] = useState<string | null>(null);
+  const [hasLostFocus, setLostFocus] = useState(false);
+  const text = typedText ?? name;
+  const typedName = typedText?.trim() ?? '';
+  const debouncedName = useDebounced(typedName, 100);
+  const { data: knownChoices, isPlaceholderData: isOutdated, isSuccess } = usePrincipalChoices(debouncedName);
+  const choices = [choiceOf({ type: 'everyone' }), ...(knownChoices?.choices ?? [])].filter(
+    ({ principal: { type }, text }) => includesText(typedName, text) && !excludedKinds.some((kind) => kind === type),
   );
-  const exact = choices.filter((choice) => choice.text === wanted);
-  // Offered once it is certain that no account and no group has the name.
-  const isKnown = asked === wanted && isSuccess && !isOld;
-  if (isKnown && wanted !== '' && exact.length === 0) {
-    choices.push(choiceOf({ type: 'engine', name: wanted }, 'engine'));
+  const exactMatches = choices.filter((choice) => choice.text === typedName);
+  // An engine principal is offered only when the search has shown that no account and no group has the name.
+  const isUpToDate = debouncedName === typedName && isSuccess && !isOutdated;
+  if (isUpToDate && typedName !== '' && exactMatches.length === 0) {
+    choices.push(choiceOf({ type: 'engine', name: typedName }, 'engine'));
   }
   const choose = (choice: PrincipalChoice): void => {
-    setTyped(null);
-    set(choice.of);
+    setTypedText(null);
+    set(choice.principal);
   };
-  const [only] = exact;
-  const isMeant = isLeft && typed !== null && exact.length === 1 && isKnown;
+  const [onlyMatch] = exactMatches;
+  const isTypedInFull = hasLostFocus && typedText !== null && exactMatches.length === 1 && isUpToDate;
   useEffect(() => {
-    // A name that is typed in full is chosen when the field loses the focus.
-    if (isMeant && only !== undefined && value === null) choose(only);
+    // When the field loses the focus, a name that was typed in full is chosen.
+    if (isTypedInFull && onlyMatch !== undefined && value === null) choose(onlyMatch);
   });
   return (
     <Combobox
       label={label}
       text={text}
-      of={value}
-      isClosed
+      principal={value && { ...value, name }}
+      isChoiceRequired
       placeholder={placeholder}
       choices={choices}
-      more={known?.more ?? null}
-      setText={(next) => {
-        setTyped(next);
-        setLeft(false);
+      moreHint={knownChoices?.moreHint ?? null}
+      setText={(newText) => {
+        setTypedText(newText);
+        setLostFocus(false);
         if (value !== null) set(null);
       }}
       choose={choose}
-      leave={() => setLeft(true)}
-      hint={isPlain ? undefined : value === null ? 'By name; engine principals, too' : PRINCIPAL_KINDS[value.type]}
+      onBlur={() => setLostFocus(true)}
+      hint={isHintHidden ? undefined : value === null ? 'By name; engine principals, too' : PRINCIPAL_KINDS[value.type]}
       error={error}
     />
   );
 }
 
-/** Whether a text has a part, in any case. */
-export function isPart(part: string, whole: string): boolean {
-  return whole.toLowerCase().includes(part.toLowerCase());
+/** Whether a text contains a part, without regard to case. */
+export function includesText(part: string, text: string): boolean {
+  return text.toLowerCase().includes(part.toLowerCase());
 }
 
-/** The name of a principal. It is read for a principal from an address, which has only an id. */
-export function usePrincipalName(of: Named | null): string {
+/** The name of a principal. For a principal from an address, which has only an id, the name is read from the service. */
+export function usePrincipalName(principal: PrincipalRef | null): string {
   const { data } = useQuery({
-    queryKey: ['name', of === null ? '' : principalParameter(of)],
-    enabled: of?.id !== undefined && of.name === undefined,
+    queryKey: ['name', principal === null ? '' : principalParameter(principal)],
+    enabled: principal?.id !== undefined && principal.name === undefined,
     queryFn: async () => {
-      const path = { params: { path: { id: of?.id ?? 0 } } };
-      if (of?.type === 'user') return (await bodyOf(api.GET('/api/admin/users/{id}', path))).username;
-      return (await bodyOf(api.GET('/api/admin/groups/{id}', path))).name;
+      const options = { params: { path: { id: principal?.id ?? 0 } } };
+      if (principal?.type === 'user') return (await bodyOf(api.GET('/api/admin/users/{id}', options))).username;
+      return (await bodyOf(api.GET('/api/admin/groups/{id}', options))).name;
     },
   });
-  return of === null ? '' : principalName(of) || (data ?? '');
+  return principal === null ? '' : principalName(principal) || (data ?? '');
 }
 
-/** A principal by name, or by id if the name is not known: *group 7*. */
-export function PrincipalLink({ of }: { of: Named }) {
-  const name = usePrincipalName(of) || principalParameter(of).replace(':', ' ');
-  const href = addressOf(of);
+/** A link with the name of a principal, or with its id if the name is not known: *group 7*. */
+export function PrincipalLink({ principal }: { principal: PrincipalRef }) {
+  const name = usePrincipalName(principal) || principalParameter(principal).replace(':', ' ');
+  const href = addressOf(principal);
   return href === undefined ? name : <Link href={href}>{name}</Link>;
 }
 
-/** The principal with a name on the engine: an account, or else an engine principal. Undefined: not known. */
-export function useNamed(name: string | undefined): Named | undefined {
+/** The principal with a name on the engine: an account or, if there is none, an engine principal. Undefined until the accounts have been read. */
+export function usePrincipalByName(name: string | undefined): PrincipalRef | undefined {
   const { data } = useQuery({
     queryKey: ['people', 'named', name],
     enabled: name !== undefined,
@@ -120,20 +114,20 @@ export function useNamed(name: string | undefined): Named | undefined {
   return person === undefined ? { type: 'engine', name } : { type: 'user', id: person.id, name };
 }
 
-/** A principal by its name in published rules; only text if the name represents several users, such as *any other user*. */
-export function NamedPrincipal({ name }: { name: string }) {
-  const isOne = !/^(any other |\(like )/.test(name);
-  const named = useNamed(isOne ? name : undefined);
-  if (!isOne) return <span className="dim">{name}</span>;
-  return <Principal of={named ?? { type: 'user', name }} href={named && addressOf(named)} />;
+/** A principal that published rules name. A name that means several users is plain text: *any other user*. */
+export function PrincipalByName({ name }: { name: string }) {
+  const isOnePrincipal = !/^(any other |\(like )/.test(name);
+  const principal = usePrincipalByName(isOnePrincipal ? name : undefined);
+  if (!isOnePrincipal) return <span className="dim">{name}</span>;
+  return <Principal principal={principal ?? { type: 'user', name }} href={principal && addressOf(principal)} />;
 }
 
-function useChoices(part: string) {
+function usePrincipalChoices(namePart: string) {
   return useQuery({
-    queryKey: ['principals', part],
-    placeholderData: (former: Known | undefined) => former,
-    queryFn: async (): Promise<Known> => {
-      const query = { limit: 20, ...(part !== '' && { q: part }) };
+    queryKey: ['principals', namePart],
+    placeholderData: keepPreviousData,
+    queryFn: async () => {
+      const query = { limit: 20, ...(namePart !== '' && { q: namePart }) };
       const [groups, people] = await Promise.all([
         bodyOf(api.GET('/api/admin/groups', { params: { query } })),
         bodyOf(api.GET('/api/admin/users', { params: { query } })),
@@ -145,7 +139,7 @@ function useChoices(part: string) {
             choiceOf({ type: 'user', id, name: username }, isActive ? undefined : 'inactive'),
           ),
         ],
-        more: moreText([
+        moreHint: moreText([
           ...(groups.next === null ? [] : ['groups']),
           ...(people.next === null ? [] : [peopleText(people.total - people.items.length)]),
         ]),
@@ -154,6 +148,7 @@ function useChoices(part: string) {
   });
 }
 
-function choiceOf(of: Named, hint?: string): PrincipalChoice {
-  return { key: principalParameter(of), text: principalName(of), of, ...(hint !== undefined && { hint }) };
+function choiceOf(principal: PrincipalRef, hint?: string): PrincipalChoice {
+  const [key, text] = [principalParameter(principal), principalName(principal)];
+  return { key, text, principal, ...(hint !== undefined && { hint }) };
 }

@@ -1,35 +1,25 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
-import {
-  approve,
-  endRestore,
-  type Entry,
-  restore,
-  useCandidate,
-  usePublishingStatus,
-  useVersion,
-  type Version,
-} from '../api/publishing.js';
+import { approveRules, endRestore, type HistoryEntry, useCandidate, type Version } from '../api/publishing.js';
 import { changeText, permissionOf } from '../domain/access-change.js';
 import { numberText, sizeText } from '../domain/count-text.js';
-import { whyOfChange } from '../domain/why-address.js';
-import { Act, DialogAct } from './act.js';
-import { useAsked } from './address.js';
-import { AccessDifference, Change } from './changes.js';
+import { whyAddress } from '../domain/why-address.js';
+import { ActionButton, ActionDialog } from './action-dialog.js';
+import { useDialogInAddress } from './address.js';
+import { Delta } from './changes.js';
 import { Badge, Button, ButtonLink, Icon } from './controls.js';
 import { Moment } from './display.js';
-import { TextField, useForm } from './form.js';
 import { Note, Notice, showToast } from './notice.js';
-import { useNamed } from './principal-combobox.js';
-import { type Column, Listing, type Pages } from './table.js';
+import { usePrincipalByName } from './principal-combobox.js';
+import { type Column, Listing, type PagedList } from './table.js';
 
-type Access = Schemas['AccessChangeResponse'];
-type Waiting = NonNullable<Schemas['StatusResponse']['waiting_for_approval']>;
+type AccessChange = Schemas['AccessChangeResponse'];
+type WaitingChange = NonNullable<Schemas['StatusResponse']['waiting_for_approval']>;
 
-/** A change that no recorded change explains: its effect, and its approval. */
-export function WaitingForApproval({ waiting }: { waiting: Waiting }) {
-  const access = useCandidate(waiting.hash).data?.diff.access ?? null;
+/** The change that waits for an approval, with its effect and the button to approve it. */
+export function WaitingForApproval({ waitingChange }: { waitingChange: WaitingChange }) {
+  const access = useCandidate(waitingChange.hash).data?.diff.access ?? null;
   return (
     <section className="notice notice--warn" aria-labelledby="waiting">
       <Icon name="clock" />
@@ -37,7 +27,7 @@ export function WaitingForApproval({ waiting }: { waiting: Waiting }) {
         <h2 id="waiting">Waiting for approval</h2>
         <p>
           {access === null ? (
-            waiting.reasons[0]?.message
+            waitingChange.reasons[0]?.message
           ) : (
             <>
               <b>{changeText(access)}</b>, and no recorded change explains it.
@@ -45,68 +35,69 @@ export function WaitingForApproval({ waiting }: { waiting: Waiting }) {
           )}
         </p>
         <p>
-          Text {waiting.hash.slice(0, 8)}, since <Moment at={waiting.since} />.
+          Text {waitingChange.hash.slice(0, 8)}, since <Moment time={waitingChange.since} />.
           {access !== null && ` ${percentText(access)} of all access changes.`} Revokes go out meanwhile.
         </p>
         <p>
-          <UndoLink of={access} otherwise="/publications/waiting" />
+          <UndoLink access={access} fallbackHref="/publications/waiting" />
         </p>
       </div>
       <div className="row">
         <ButtonLink text="See the change" look="quiet" href="/publications/waiting" />
-        <Approve hash={waiting.hash} follows={access && changeText(access)} />
+        <ApproveButton hash={waitingChange.hash} effectText={access && changeText(access)} />
       </div>
     </section>
   );
 }
 
-function percentText({ changed_pairs: changed, all_pairs: all }: Access): string {
-  return `${((changed / Math.max(all, 1)) * 100).toFixed(1)} %`;
+function percentText({ changed_pairs: changedPairs, all_pairs: allPairs }: AccessChange): string {
+  return `${((changedPairs / Math.max(allPairs, 1)) * 100).toFixed(1)} %`;
 }
 
-/** Approves the text of a hash, after a new confirmation; the address contains the hash while the dialog is open. */
-export function Approve({ hash, follows }: { hash: string; follows: string | null }) {
-  const { asked, ask, close } = useAsked('approve');
+/** The button to approve the rules text with this hash, after a new proof of identity. The address contains the hash while the dialog is open. */
+export function ApproveButton({ hash, effectText }: { hash: string; effectText: string | null }) {
+  const { dialog: dialogHash, openDialog, close } = useDialogInAddress('approve');
   return (
     <>
-      <Button text="Approve this change" look="primary" onClick={() => ask(hash)} />
-      {asked !== null && (
-        <DialogAct
+      <Button text="Approve this change" look="primary" onClick={() => openDialog(hash)} />
+      {dialogHash !== null && (
+        <ActionDialog
           title="Approve this change?"
-          act="Approve"
-          asks="proof"
-          run={() => approve(asked)}
+          action="Approve"
+          proof="new"
+          run={() => approveRules(dialogHash)}
           close={close}
-          done={() =>
-            showToast({ text: `Text ${asked.slice(0, 8)} is approved. It is live with the next publication.` })
+          onDone={() =>
+            showToast({ text: `Text ${dialogHash.slice(0, 8)} is approved. It is live with the next publication.` })
           }
         >
           <p>
-            The next run publishes text {asked.slice(0, 8)}
-            {follows !== null && asked === hash && (
+            The next run publishes text {dialogHash.slice(0, 8)}
+            {effectText !== null && dialogHash === hash && (
               <>
-                : <b>{follows}</b>
+                : <b>{effectText}</b>
               </>
             )}
             .
           </p>
-        </DialogAct>
+        </ActionDialog>
       )}
     </>
   );
 }
 
-/** A link to *Why* about the first loss, or else the first gain; to `otherwise` if *Why* can explain none of them. */
-export function UndoLink({ of, otherwise }: { of: Access | null; otherwise: string }) {
-  const { what = '', people = [] } =
-    [...(of?.lost ?? []), ...(of?.gained ?? [])].find(({ what: each }) => permissionOf(each)) ?? {};
-  const principal = useNamed(people[0]);
-  return <Link href={(principal && whyOfChange(what, principal)) ?? otherwise}>How to undo it</Link>;
+/** A link to the explanation of the first loss or gain that the page *Why* can explain. If there is none: to `fallbackHref`. */
+export function UndoLink({ access, fallbackHref }: { access: AccessChange | null; fallbackHref: string }) {
+  const change = [...(access?.lost ?? []), ...(access?.gained ?? [])].find(({ what }) => permissionOf(what));
+  const permission = permissionOf(change?.what ?? '');
+  const principal = usePrincipalByName(change?.people[0]);
+  const href = principal && permission && whyAddress(principal, permission.privilege, permission.node);
+  return <Link href={href ?? fallbackHref}>How to undo it</Link>;
 }
 
 type Finding = Schemas['FindingResponse'];
 
-/** Findings of a check: the text, the place in the rules, and the rule. */
+/** The findings of a check, each with its message, its code, and the rule in which the problem was found. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   return (
     <ul className="stack stack--tight">
@@ -122,7 +113,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-/** Why a run was refused: an access that the rules would give and should not, or the reverse. */
+/** Why a run was refused, for example an access that the rules would give although no grant gives it. */
 export function Counterexample({ reasons, hint }: { reasons: readonly Finding[]; hint: string }) {
   const id = useId();
   return (
@@ -139,80 +130,21 @@ export function Counterexample({ reasons, hint }: { reasons: readonly Finding[];
   );
 }
 
-const LONGEST_HOURS = 24;
-
-/** Publishes an older version again, for some hours. */
-export function Restore({ version }: { version: number }) {
-  const [{ reason, hours }, field] = useForm({ reason: '', hours: '4' });
-  const [refusal, setRefusal] = useState<string | null>(null);
-  return (
-    <>
-      <Act
-        title={`Restore version ${version}?`}
-        act="Restore"
-        asks="recent proof"
-        run={() => restore(version, reason.trim(), Number(hours))}
-        done={({ outcome, reasons }) =>
-          setRefusal(outcome === 'refused' ? reasons.map(({ message }) => message).join(' ') : null)
-        }
-        button={{ icon: 'undo' }}
-      >
-        {(isHere) => (
-          <div className="stack stack--tight">
-            <p>
-              Its rules are published at once, and stay for so long whatever is granted meanwhile. Revokes still count.
-            </p>
-            <RestoreEffect version={version} />
-            {isHere && (
-              <>
-                <TextField label="Reason" {...field('reason')} maxLength={1000} required />
-                <TextField label="Hours" type="number" min={1} max={LONGEST_HOURS} {...field('hours')} required />
-              </>
-            )}
-          </div>
-        )}
-      </Act>
-      {refusal !== null && (
-        <Note icon="warn" role="alert">
-          Not restored: {refusal}
-        </Note>
-      )}
-    </>
-  );
-}
-
-/** What a version would give and take, compared with the published one. */
-function RestoreEffect({ version }: { version: number }) {
-  const against = usePublishingStatus().data?.published?.version;
-  const { data } = useVersion(version, against, against !== undefined);
-  if (data === undefined) return <p role="status">Computing who gains and who loses</p>;
-  const { access } = data;
-  return (
-    <>
-      <p>
-        <b>{access === null ? 'Nobody gains or loses anything' : changeText(access)}</b>, compared with version{' '}
-        {against}.
-      </p>
-      {access !== null && <AccessDifference access={access} />}
-    </>
-  );
-}
-
-/** A notice that an older version is published instead of the current grants. */
-export function RestoreInEffect({ until }: { until: string }) {
+/** A notice that an older version of the rules is in effect instead of the current grants. */
+export function RestoreInEffect({ restoredUntil }: { restoredUntil: string }) {
   return (
     <Notice
       tone="warn"
       icon="undo"
       title={
         <>
-          An older version is restored until <Moment at={until} />
+          An older version is restored until <Moment time={restoredUntil} />
         </>
       }
       actions={
-        <Act title="End the restore?" act="End the restore" asks="recent proof" run={endRestore}>
+        <ActionButton title="End the restore?" action="End the restore" proof="recent" run={endRestore}>
           <p>What is granted by now is published at once.</p>
-        </Act>
+        </ActionButton>
       }
     >
       <p>What is granted meanwhile is published after that.</p>
@@ -221,18 +153,18 @@ export function RestoreInEffect({ until }: { until: string }) {
 }
 
 interface PublicationTableProps {
-  list: Pages<Entry>;
+  list: PagedList<HistoryEntry>;
   liveHash: string | undefined;
-  empty: ReactNode;
+  emptyState: ReactNode;
 }
 
-/** Versions, and the runs among them that published none. */
-export function PublicationTable({ list, liveHash, empty }: PublicationTableProps) {
-  const live = list.items?.find((entry) => 'version' in entry && entry.hash === liveHash);
-  const columns: readonly Column<Entry>[] = [
+/** A table of versions, and of runs that published no version. */
+export function PublicationTable({ list, liveHash, emptyState }: PublicationTableProps) {
+  const liveEntry = list.items?.find((entry) => 'version' in entry && entry.hash === liveHash);
+  const columns: readonly Column<HistoryEntry>[] = [
     {
       name: 'Version',
-      order: (entry) => ('version' in entry ? entry.version : null),
+      sortKey: (entry) => ('version' in entry ? entry.version : null),
       cell: (entry) =>
         'version' in entry ? (
           <Link href={`/publications/${entry.version}`}>{entry.version}</Link>
@@ -244,15 +176,15 @@ export function PublicationTable({ list, liveHash, empty }: PublicationTableProp
       name: 'Outcome',
       cell: (entry) =>
         'version' in entry ? (
-          <OutcomeBadge version={entry} isLive={entry === live} />
+          <OutcomeBadge version={entry} isLive={entry === liveEntry} />
         ) : (
           <Badge text={entry.outcome} tone="loss" icon="stop" />
         ),
     },
-    { name: 'When', className: 'line', order: 'at', cell: ({ at }) => <Moment at={at} /> },
-    { name: 'Why', className: 'full rest', cell: (entry) => <Cause of={entry} /> },
-    numberColumn('Gained', 'people_gaining', (count) => <Difference count={count} word="gain" />),
-    numberColumn('Lost', 'people_losing', (count) => <Difference count={count} word="lose" isLoss />),
+    { name: 'When', className: 'line', sortKey: 'at', cell: ({ at }) => <Moment time={at} /> },
+    { name: 'Why', className: 'full rest', cell: (entry) => <CauseText entry={entry} /> },
+    numberColumn('Gained', 'people_gaining', (count) => <PeopleCount count={count} verb="gain" />),
+    numberColumn('Lost', 'people_losing', (count) => <PeopleCount count={count} verb="lose" isLoss />),
     numberColumn('Rules', 'rules', (count) => numberText(count ?? 0)),
     numberColumn('Size', 'bytes', (count) => sizeText(count ?? 0)),
   ];
@@ -260,38 +192,37 @@ export function PublicationTable({ list, liveHash, empty }: PublicationTableProp
     <Listing
       name="Publications"
       list={list}
-      empty={empty}
+      emptyState={emptyState}
       columns={columns}
       keyOf={(entry) => ('version' in entry ? entry.version : `run ${entry.id}`)}
     />
   );
 }
 
-/** Figures of versions; empty for runs without one. */
+/** A column that shows a number of each version, such as its size. Its cells are empty for runs that published no version. */
 function numberColumn(
   name: string,
   field: 'people_gaining' | 'people_losing' | 'rules' | 'bytes',
-  show: (count: number | null) => ReactNode,
-): Column<Entry> {
+  renderCount: (count: number | null) => ReactNode,
+): Column<HistoryEntry> {
   return {
     name,
     className: 'num',
     isLabelled: true,
-    order: (entry) => ('version' in entry ? entry[field] : null),
-    cell: (entry) => 'version' in entry && show(entry[field]),
+    sortKey: (entry) => ('version' in entry ? entry[field] : null),
+    cell: (entry) => 'version' in entry && renderCount(entry[field]),
   };
 }
 
-function Difference({ count, word, isLoss = false }: { count: number | null; word: string; isLoss?: boolean }) {
+function PeopleCount({ count, verb, isLoss = false }: { count: number | null; verb: string; isLoss?: boolean }) {
   if (count === null) return <span className="dim">not compared</span>;
   return (
-    <Change count={count} isLoss={isLoss}>
-      <span className="hidden"> {word}</span>
-    </Change>
+    <Delta count={count} isLoss={isLoss}>
+      <span className="hidden"> {verb}</span>
+    </Delta>
   );
 }
 
-/** The state of a version. */
 export function OutcomeBadge({ version, isLive }: { version: Version; isLive: boolean }) {
   if (isLive) return <Badge text="live" tone="gain" icon="check" />;
   if (version.broken_at !== null) return <Badge text="failed on the engine" tone="loss" icon="warn" />;
@@ -301,7 +232,7 @@ export function OutcomeBadge({ version, isLive }: { version: Version; isLive: bo
   );
 }
 
-const TRIGGERS: Record<Version['trigger'], string> = {
+const TRIGGER_TEXTS: Record<Version['trigger'], string> = {
   schedule: 'schedule',
   change: 'change',
   expiry: 'expiry of a grant',
@@ -311,12 +242,13 @@ const TRIGGERS: Record<Version['trigger'], string> = {
   rollback: 'rollback: the engine failed on the version before',
 };
 
-/** The cause of a publication. */
-export function Cause({ of: { trigger, triggered_by: by } }: { of: Pick<Entry, 'trigger' | 'triggered_by'> }) {
+type Cause = Pick<HistoryEntry, 'trigger' | 'triggered_by'>;
+
+export function CauseText({ entry: { trigger, triggered_by: triggeredBy } }: { entry: Cause }) {
   return (
     <>
-      {TRIGGERS[trigger]}
-      {by !== null && <span className="dim"> by {by.name}</span>}
+      {TRIGGER_TEXTS[trigger]}
+      {triggeredBy !== null && <span className="dim"> by {triggeredBy.name}</span>}
     </>
   );
 }

@@ -1,32 +1,28 @@
 import { Fragment } from 'react';
 import { Link } from 'wouter';
-import { type Event, eventText, type Part, sentenceOf } from '../domain/audit-text.js';
+import { type AuditEvent, eventText } from '../domain/audit-text.js';
+import type { TextPart } from '../domain/principal.js';
 import { Moment, Path } from './display.js';
 import { PrincipalLink } from './principal-combobox.js';
 
-/** Text with links to what it names. */
-export function Sentence({ parts }: { parts: readonly Part[] }) {
-  return parts.map((part, at) => <Fragment key={at}>{partOf(part)}</Fragment>);
+/** A sentence with links to the principals and nodes in it. */
+export function Sentence({ parts }: { parts: readonly TextPart[] }) {
+  return parts.map((part, index) => <Fragment key={index}>{renderPart(part)}</Fragment>);
 }
 
-/** What happened, with links to the subject and to the people it names. */
-export function AuditSentence({ of }: { of: Event }) {
-  return <Sentence parts={sentenceOf(of)} />;
-}
-
-function partOf(part: Part) {
+function renderPart(part: TextPart) {
   if (typeof part === 'string') return part;
   if ('href' in part) return <Link href={part.href}>{part.text}</Link>;
-  if ('principal' in part) return <PrincipalLink of={part.principal} />;
-  return 'node' in part ? <Path node={part.node} /> : <Moment at={part.at} />;
+  if ('principal' in part) return <PrincipalLink principal={part.principal} />;
+  return 'node' in part ? <Path node={part.node} /> : <Moment time={part.time} />;
 }
 
-/** The kind of an event, in the tone of gains, of losses, or of what needs somebody. */
-export function EventBadge({ event }: Pick<Event, 'event'>) {
-  return <span className={`badge${toneOf(event)}`}>{eventText(event)}</span>;
+/** The name of an event, coloured as a gain, a loss or a warning. */
+export function EventBadge({ event }: Pick<AuditEvent, 'event'>) {
+  return <span className={`badge${toneClass(event)}`}>{eventText(event)}</span>;
 }
 
-function toneOf(event: Event['event']): string {
+function toneClass(event: AuditEvent['event']): string {
   if (/^(grant_created|member_added|account_activated)$/.test(event)) return ' badge--gain';
   if (/^(grant_revoked|member_removed|account_deactivated|group_deleted|policy_deleted)$/.test(event))
     return ' badge--loss';

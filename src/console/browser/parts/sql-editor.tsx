@@ -18,57 +18,57 @@ interface SqlEditorProps {
   label: string;
   text: string;
   setText: (text: string) => void;
-  /** The catalog and schema of names without a path. */
-  place: { catalog: string; schema: string };
+  /** The catalog and schema of unqualified names. */
+  namespace: { catalog: string; schema: string };
   run: () => void;
-  /** A line that the engine has refused, from 1 on. */
+  /** The number of the line with an error, from 1 on. */
   wrongLine: number | null;
 }
 
 /**
- * CodeMirror, in a shadow root: there its styles are style sheet objects, which the content security policy allows, and not
- * style elements, which it forbids.
+ * CodeMirror in a shadow root. There CodeMirror uses style sheet objects, which the content security policy allows, instead of style
+ * elements, which the policy forbids.
  */
 export default function SqlEditor({ wrongLine, ...props }: SqlEditorProps) {
-  const host = useRef<HTMLDivElement>(null);
+  const hostElement = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const latest = useRef(props);
+  const latestProps = useRef(props);
   useEffect(() => {
-    latest.current = props;
+    latestProps.current = props;
   });
   useEffect(() => {
-    if (host.current === null) return;
-    const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
-    const editor = new EditorView({ root, parent: root, state: stateOf(latest) });
+    if (hostElement.current === null) return;
+    const root = hostElement.current.shadowRoot ?? hostElement.current.attachShadow({ mode: 'open' });
+    const editor = new EditorView({ root, parent: root, state: editorState(latestProps) });
     view.current = editor;
     return () => editor.destroy();
   }, []);
   useEffect(() => {
-    view.current?.dispatch({ effects: wrong.reconfigure(markOf(view.current.state, wrongLine)) });
+    view.current?.dispatch({ effects: wrongLineMark.reconfigure(wrongLineDecoration(view.current.state, wrongLine)) });
   }, [wrongLine]);
-  return <div className="editor" ref={host} />;
+  return <div className="editor" ref={hostElement} />;
 }
 
-const wrong = new Compartment();
+const wrongLineMark = new Compartment();
 
-function markOf(state: EditorState, number: number | null) {
-  if (number === null || number < 1 || number > state.doc.lines) return [];
-  const { from, to, text } = state.doc.line(number);
+function wrongLineDecoration(state: EditorState, lineNumber: number | null) {
+  if (lineNumber === null || lineNumber < 1 || lineNumber > state.doc.lines) return [];
+  const { from, to, text } = state.doc.line(lineNumber);
   if (text.trim() === '') return [];
   return EditorView.decorations.of(Decoration.set(Decoration.mark({ class: 'wrong' }).range(from, to)));
 }
 
-function stateOf(latest: { current: Omit<SqlEditorProps, 'wrongLine'> }): EditorState {
+function editorState(latestProps: { current: Omit<SqlEditorProps, 'wrongLine'> }): EditorState {
   const run = (): boolean => {
-    latest.current.run();
+    latestProps.current.run();
     return true;
   };
   return EditorState.create({
-    doc: latest.current.text,
+    doc: latestProps.current.text,
     extensions: [
-      // Before the standard keys, in which Ctrl-Enter inserts a line.
+      // The highest precedence, because Ctrl-Enter inserts a line by default.
       Prec.highest(keymap.of([{ key: 'Ctrl-Enter', mac: 'Cmd-Enter', run }])),
-      // Tab leaves the editor, as it leaves any field.
+      // Tab is not bound, so that it moves the focus out of the editor, as in any field.
       keymap.of([...completionKeymap, ...standardKeymap, ...historyKeymap]),
       history(),
       lineNumbers(),
@@ -76,30 +76,30 @@ function stateOf(latest: { current: Omit<SqlEditorProps, 'wrongLine'> }): Editor
       sql({
         dialect: StandardSQL,
         upperCaseKeywords: true,
-        // Names have no section, so they are listed before keywords.
+        // The section places keywords after other completions, such as table names, which have no section.
         keywordCompletion: (label, type) => ({ label, type, section: 'Keywords' }),
       }),
-      StandardSQL.language.data.of({ autocomplete: completeNames(() => latest.current.place) }),
+      StandardSQL.language.data.of({ autocomplete: completeNames(() => latestProps.current.namespace) }),
       autocompletion({ icons: false, maxRenderedOptions: 10 }),
-      syntaxHighlighting(COLOURS),
+      syntaxHighlighting(SYNTAX_COLOURS),
       THEME,
-      wrong.of([]),
-      EditorView.contentAttributes.of({ 'aria-label': latest.current.label }),
+      wrongLineMark.of([]),
+      EditorView.contentAttributes.of({ 'aria-label': latestProps.current.label }),
       EditorView.updateListener.of(({ docChanged, state }) => {
-        if (docChanged) latest.current.setText(state.doc.toString());
+        if (docChanged) latestProps.current.setText(state.doc.toString());
       }),
     ],
   });
 }
 
-const COLOURS = HighlightStyle.define([
+const SYNTAX_COLOURS = HighlightStyle.define([
   { tag: tags.keyword, color: 'var(--accent)', fontWeight: '500' },
   { tag: [tags.string, tags.number, tags.bool], color: 'var(--gain)' },
   { tag: [tags.typeName, tags.standard(tags.name)], color: 'var(--engine)' },
   { tag: tags.comment, color: 'var(--text-3)' },
 ]);
 
-/** CodeMirror's own colours fail the contrast of WCAG in the dark. */
+/** Replaces CodeMirror's colours, whose contrast in the dark scheme is too low for WCAG. */
 const THEME = EditorView.theme({
   '&': { color: 'var(--text)', minHeight: '9.25rem', maxHeight: '24rem' },
   '&.cm-focused': { outline: 'none' },
@@ -117,7 +117,7 @@ const THEME = EditorView.theme({
     boxShadow: 'var(--shadow)',
     overflow: 'hidden',
   },
-  // Without a scroll bar, which the keyboard could not reach.
+  // The list is never scrolled, because the keyboard could not reach its scroll bar.
   '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxHeight: 'none' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: 'var(--s1) var(--s3)', minHeight: '1.5rem' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]': {
@@ -127,29 +127,30 @@ const THEME = EditorView.theme({
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '620' },
 });
 
-/** The typed part of a path: names with dots between them, in quotes where needed. */
-const PATH = /(?:(?:"(?:[^"]|"")*"|\w+)\.)*(?:"(?:[^"]|"")*|\w*)$/;
+/** The path before the cursor: names with dots between them, in quotes where needed. */
+const TYPED_PATH = /(?:(?:"(?:[^"]|"")*"|\w+)\.)*(?:"(?:[^"]|"")*|\w*)$/;
 
-/** Completes paths by the catalogs, schemas and tables that the person may see. */
-function completeNames(place: () => { catalog: string; schema: string }) {
+/** Completes a path with the names of catalogs, schemas and tables that the signed-in person may see. */
+function completeNames(readNamespace: () => { catalog: string; schema: string }) {
   return async (context: CompletionContext): Promise<CompletionResult | null> => {
-    const typed = context.matchBefore(PATH);
-    if (typed === null || (typed.text === '' && !context.explicit)) return null;
-    const names = [...typed.text.matchAll(/"((?:[^"]|"")*)"?|(\w+)/g)].map(
-      ([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.toLowerCase(),
+    const typedPath = context.matchBefore(TYPED_PATH)?.text ?? null;
+    if (typedPath === null || (typedPath === '' && !context.explicit)) return null;
+    const names = [...typedPath.matchAll(/"((?:[^"]|"")*)"?|(\w+)/g)].map(
+      ([, quotedName, unquotedName = '']) => quotedName?.replaceAll('""', '"') ?? unquotedName.toLowerCase(),
     );
-    const part = typed.text === '' || typed.text.endsWith('.') ? '' : (names.pop() ?? '');
-    const last = /(?:"(?:[^"]|"")*|\w*)$/.exec(typed.text)?.[0].length ?? 0;
-    const found = await Promise.all(placesOf(names, place()).map((under) => readOwnNames(under, part)));
-    const options = [...new Set(found.flat())].map((name) => ({ label: name, apply: quoteName(name) }));
-    // Names nearest to the place of the statement come first.
-    return options.length === 0 ? null : { from: context.pos - last, options };
+    const namePart = typedPath === '' || typedPath.endsWith('.') ? '' : (names.pop() ?? '');
+    const lastNameLength = /(?:"(?:[^"]|"")*|\w*)$/.exec(typedPath)?.[0].length ?? 0;
+    const paths = parentPaths(names, readNamespace());
+    const foundNames = await Promise.all(paths.map((path) => readOwnNames(path, namePart)));
+    const options = [...new Set(foundNames.flat())].map((name) => ({ label: name, apply: quoteName(name) }));
+    // Names in the statement's own schema and catalog come first, in the order of `parentPaths`.
+    return options.length === 0 ? null : { from: context.pos - lastNameLength, options };
   };
 }
 
-/** Nodes whose children a path may name next. */
-function placesOf(names: readonly string[], { catalog, schema }: { catalog: string; schema: string }): string[][] {
+/** The nodes whose children may complete a path. The path may begin below the statement's schema, below its catalog, or at the root. */
+function parentPaths(names: readonly string[], { catalog, schema }: { catalog: string; schema: string }): string[][] {
   if (names.length > 2) return [];
-  const places = [[catalog, schema], [catalog], []].filter((place) => !place.includes(''));
-  return places.map((place) => [...place, ...names]).filter((place) => place.length < 3);
+  const prefixes = [[catalog, schema], [catalog], []].filter((prefix) => !prefix.includes(''));
+  return prefixes.map((prefix) => [...prefix, ...names]).filter((path) => path.length < 3);
 }

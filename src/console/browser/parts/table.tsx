@@ -4,94 +4,100 @@ import type { Schemas } from '../api/client.js';
 import { numberText } from '../domain/count-text.js';
 import { useAddress } from './address.js';
 import { Button, Icon } from './controls.js';
+import { Moment } from './display.js';
 import { Failure } from './notice.js';
 
 export interface Column<T> {
   name: string;
   cell: (item: T) => ReactNode;
-  /** Class of its cells: `full` takes the whole width on phones, `num` aligns to the right. */
+  /** Class of the column's cells: `full` fills the whole width on phones, `num` aligns to the right. */
   className?: string;
-  /** The name is read aloud, not shown. */
-  isHidden?: boolean;
-  /** Shows the name before the value on phones. */
+  /** Whether the name is only read aloud, not shown. */
+  isNameHidden?: boolean;
+  /** Whether the name is shown before the value on phones. */
   isLabelled?: boolean;
-  /** Type of the values, shown beside the name. */
+  /** The SQL type of the values, shown beside the name. */
   type?: string | undefined;
-  /** Sort key of the rows: a field, or a function; null sorts last. Without it the column is not sortable. */
-  order?: (keyof T & string) | ((item: T) => Key);
+  /** The sort key: a field, or a function of the row. Null sorts last. Absent: the column is not sortable. */
+  sortKey?: (keyof T & string) | ((item: T) => SortKey);
+}
+
+/** A sortable column with a moment of each item; null: an empty cell. */
+export function momentColumn<K extends string>(name: string, field: K): Column<Record<K, string | null>> {
+  const cell = ({ [field]: time }: Record<K, string | null>) => time !== null && <Moment time={time} />;
+  return { name, className: 'date', isLabelled: true, sortKey: field, cell };
 }
 
 interface TableProps<T> {
   name: string;
-  /** Rows of the engine: dense, wide, and never shown as blocks on phones. */
-  isData?: boolean;
+  /** Whether the rows are query results: dense, wide, and not shown as blocks on phones. */
+  isDense?: boolean;
   columns: readonly Column<T>[];
-  /** Null: still loading. */
+  /** The items of the rows; null: they are still loading. */
   items: readonly T[] | null;
   keyOf: (item: T) => string | number;
   /** The number of all rows when only some have been read; null: unknown. */
   count?: number | null | undefined;
-  /** A class for a state of a row. */
   rowClass?: (item: T) => string | undefined;
-  /** Reads the next part; called when the last row comes near. */
-  more?: (() => void) | undefined;
-  sort?: Sort;
+  /** Reads the next rows. Called when the last row is nearly visible. */
+  readMore?: (() => void) | undefined;
+  sort?: SortState;
 }
 
-/** The column that sorts, of those that can, and what a press of a head does. */
-interface Sort {
+/** The column by which the rows are sorted, and the function that a click on a column head calls. */
+interface SortState {
   name: string;
   direction: 'ascending' | 'descending';
-  by: (name: string) => void;
+  sortBy: (name: string) => void;
 }
 
-/** With more rows, only the visible ones are in the DOM. */
-const MOST_ROWS = 50;
+/** The most rows of a table that is wholly in the DOM. Of longer tables only the visible rows are in the DOM. */
+const MAX_RENDERED_ROWS = 50;
 
-/** A table. The roles are explicit, because phones show rows as blocks. While it loads it has bars of the final height. */
-export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass, more, sort }: TableProps<T>) {
+/** A table. Its ARIA roles are explicit, because on phones CSS shows rows as blocks, which would remove the implicit roles. */
+export function Table<T>({ name, isDense, columns, items, keyOf, count, rowClass, readMore, sort }: TableProps<T>) {
   const body = useRef<HTMLTableSectionElement>(null);
-  const all = items ?? [];
-  const isLong = all.length > MOST_ROWS;
-  const virtual = useWindowVirtualizer({
-    count: all.length,
-    estimateSize: () => (isData === true ? 29 : 37),
+  const allItems = items ?? [];
+  const isLong = allItems.length > MAX_RENDERED_ROWS;
+  const virtualizer = useWindowVirtualizer({
+    count: allItems.length,
+    estimateSize: () => (isDense === true ? 29 : 37),
     overscan: 8,
     enabled: isLong,
     scrollMargin: body.current?.offsetTop ?? 0,
-    getItemKey: (index) => keyOf(all[index] as T),
+    getItemKey: (index) => keyOf(allItems[index] as T),
   });
-  const shown = isLong ? virtual.getVirtualItems().map(({ index }) => index) : all.map((_, index) => index);
-  const last = shown.at(-1) ?? 0;
-  const isNearEnd = all.length > 0 && last >= all.length - 10;
+  const virtualRows = virtualizer.getVirtualItems();
+  const visibleIndexes = isLong ? virtualRows.map(({ index }) => index) : [...allItems.keys()];
+  const lastVisibleIndex = visibleIndexes.at(-1) ?? 0;
+  const isNearEnd = allItems.length > 0 && lastVisibleIndex >= allItems.length - 10;
   useEffect(() => {
-    if (isNearEnd) more?.();
-  }, [isNearEnd, all.length, more]);
-  const [first] = virtual.getVirtualItems();
-  const end = virtual.getVirtualItems().at(-1);
+    if (isNearEnd) readMore?.();
+  }, [isNearEnd, allItems.length, readMore]);
+  const [firstRow, lastRow] = [virtualRows[0], virtualRows.at(-1)];
   return (
     <table
-      className={isData === true ? 'table table--data' : 'table'}
+      className={isDense === true ? 'table table--data' : 'table'}
       aria-label={name}
-      aria-rowcount={count === null ? -1 : (count ?? all.length) + 1}
+      aria-rowcount={count === null ? -1 : (count ?? allItems.length) + 1}
       role="table"
     >
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map((column, at) => (
+          {columns.map((column, index) => (
             <th
-              key={at}
+              key={index}
               role="columnheader"
               scope="col"
               className={column.className === 'num' ? 'num' : undefined}
               aria-sort={sort?.name === column.name ? sort.direction : undefined}
             >
-              {column.order !== undefined && sort !== undefined ? (
-                <button type="button" onClick={() => sort.by(column.name)}>
+              {column.sortKey !== undefined && sort !== undefined ? (
+                <button type="button" onClick={() => sort.sortBy(column.name)}>
                   {column.name}
                   <Icon name="down" />
                 </button>
-              ) : column.isHidden === true ? (
+              ) : column.isNameHidden === true ? (
                 <span className="hidden">{column.name}</span>
               ) : (
                 column.name
@@ -102,10 +108,10 @@ export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass,
         </tr>
       </thead>
       <tbody role="rowgroup" ref={body}>
-        {items === null && <SkeletonRows columns={columns.length} />}
-        {isLong && first !== undefined && <Spacer height={first.start - virtual.options.scrollMargin} />}
-        {shown.map((index) => {
-          const item = all[index] as T;
+        {items === null && <SkeletonRows columnCount={columns.length} />}
+        {isLong && firstRow !== undefined && <Spacer height={firstRow.start - virtualizer.options.scrollMargin} />}
+        {visibleIndexes.map((index) => {
+          const item = allItems[index] as T;
           return (
             <tr
               key={keyOf(item)}
@@ -113,33 +119,33 @@ export function Table<T>({ name, isData, columns, items, keyOf, count, rowClass,
               className={rowClass?.(item)}
               aria-rowindex={index + 2}
               data-index={index}
-              ref={isLong ? virtual.measureElement : null}
+              ref={isLong ? virtualizer.measureElement : null}
             >
-              {columns.map(({ name: label, className, isLabelled, cell }, at) => (
-                <td key={at} role="cell" className={className} data-label={isLabelled === true ? label : undefined}>
+              {columns.map(({ name: label, className, isLabelled, cell }, index) => (
+                <td key={index} role="cell" className={className} data-label={isLabelled === true ? label : undefined}>
                   {cell(item)}
                 </td>
               ))}
             </tr>
           );
         })}
-        {isLong && end !== undefined && (
-          <Spacer height={virtual.getTotalSize() - (end.end - virtual.options.scrollMargin)} />
+        {isLong && lastRow !== undefined && (
+          <Spacer height={virtualizer.getTotalSize() - (lastRow.end - virtualizer.options.scrollMargin)} />
         )}
       </tbody>
     </table>
   );
 }
 
-/** Fills the space of rows that are not in the DOM. */
+/** An empty row as high as the rows that are not in the DOM. */
 function Spacer({ height }: { height: number }) {
   return height <= 0 ? null : <tr role="presentation" aria-hidden="true" style={{ height }} />;
 }
 
-function SkeletonRows({ columns }: { columns: number }) {
+function SkeletonRows({ columnCount }: { columnCount: number }) {
   return Array.from({ length: 5 }, (_, row) => (
     <tr key={row} role="row">
-      {Array.from({ length: columns }, (__, column) => (
+      {Array.from({ length: columnCount }, (__, column) => (
         <td key={column} role="cell">
           <span className={`skeleton skeleton--${column === 0 ? 'm' : 's'}`} />
         </td>
@@ -148,70 +154,71 @@ function SkeletonRows({ columns }: { columns: number }) {
   ));
 }
 
-/** A list that is read in pages, as `usePages` gives it. */
-export interface Pages<T> {
+/** A list that is read in pages, as returned by `usePages`. */
+export interface PagedList<T> {
   query: { error: Error | null; refetch: () => unknown };
   items: readonly T[] | null;
-  more?: (() => void) | undefined;
-  /** Some have not been read yet. */
+  readMore?: (() => void) | undefined;
+  /** Whether some entries have not been read yet. */
   hasMore?: boolean;
 }
 
-interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'more' | 'sort'> {
-  list: Pages<T>;
+interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'sort'> {
+  list: PagedList<T>;
   /** Shown instead of a table without rows. */
-  empty: ReactNode;
+  emptyState: ReactNode;
 }
 
-/** The table of a list, why it could not be read, or what to do where it is empty. */
-export function Listing<T>({ list, empty, count, ...table }: ListingProps<T>) {
-  const { query, items, more, hasMore = false } = list;
-  const { sort, sorted } = useSorted(table.columns, items);
+/** The table of a list, or the failure to read it, or `emptyState` for an empty list. */
+export function Listing<T>({ list, emptyState, count, ...table }: ListingProps<T>) {
+  const { query, items, readMore, hasMore = false } = list;
+  const { sort, sortedItems } = useSortedItems(table.columns, items);
+  const rowCount = count ?? (hasMore ? null : undefined);
   useEffect(() => {
-    if (sort.name !== '' && query.error === null) more?.(); // rows that are not read cannot be sorted
+    if (sort.name !== '' && query.error === null) readMore?.(); // rows that are not read cannot be sorted
   });
   return (
     <>
       {query.error !== null && <Failure problem={query.error} retry={() => void query.refetch()} />}
       {items?.length === 0
-        ? empty
+        ? emptyState
         : (items !== null || query.error === null) && (
-            <Table {...table} items={sorted} more={more} sort={sort} count={count ?? (hasMore ? null : undefined)} />
+            <Table {...table} items={sortedItems} readMore={readMore} sort={sort} count={rowCount} />
           )}
     </>
   );
 }
 
-/** The parameter of the address with the sorted column; `-` before it: descending. */
-const SORT = 'sort';
+/** The address parameter with the name of the sorted column, after `-` if descending. */
+const SORT_PARAMETER = 'sort';
 
-/** Rows in the order of a column, which the address names: ascending, then descending, then as they were. */
-function useSorted<T>(columns: readonly Column<T>[], items: readonly T[] | null) {
+/** Rows sorted by the column in the address. Clicks on a column head sort ascending, then descending, then restore the original order. */
+function useSortedItems<T>(columns: readonly Column<T>[], items: readonly T[] | null) {
   const { search, change } = useAddress();
-  const asked = search.get(SORT) ?? '';
-  const [isDescending, wanted] = [asked.startsWith('-'), asked.replace(/^-/, '')];
-  const { name = '', order } = columns.find((column) => column.order !== undefined && column.name === wanted) ?? {};
-  const sort: Sort = {
+  const sortValue = search.get(SORT_PARAMETER) ?? '';
+  const [isDescending, columnName] = [sortValue.startsWith('-'), sortValue.replace(/^-/, '')];
+  const { name = '', sortKey } = columns.find((each) => each.sortKey !== undefined && each.name === columnName) ?? {};
+  const sort: SortState = {
     name,
     direction: isDescending ? 'descending' : 'ascending',
-    by: (column) => change({ [SORT]: column !== name ? column : isDescending ? '' : `-${column}` }, true),
+    sortBy: (column) => change({ [SORT_PARAMETER]: column !== name ? column : isDescending ? '' : `-${column}` }, true),
   };
-  const sorted = useMemo(() => {
-    if (items === null || order === undefined) return items;
-    const keyOf = typeof order === 'function' ? order : (item: T) => item[order] as Key;
-    const keyed = items.map((item) => ({ item, key: keyOf(item) }));
-    const rows = keyed.filter(({ key }) => key !== null).sort((a, b) => compare(a.key, b.key));
+  const sortedItems = useMemo(() => {
+    if (items === null || sortKey === undefined) return items;
+    const keyOf = typeof sortKey === 'function' ? sortKey : (item: T) => item[sortKey] as SortKey;
+    const keyedItems = items.map((item) => ({ item, key: keyOf(item) }));
+    const rows = keyedItems.filter(({ key }) => key !== null).sort((a, b) => compareKeys(a.key, b.key));
     if (isDescending) rows.reverse();
-    return [...rows, ...keyed.filter(({ key }) => key === null)].map(({ item }) => item);
+    return [...rows, ...keyedItems.filter(({ key }) => key === null)].map(({ item }) => item);
   }, [items, name, isDescending]);
-  return { sort, sorted };
+  return { sort, sortedItems };
 }
 
-type Key = string | number | boolean | null;
+type SortKey = string | number | boolean | null;
 
 const COLLATOR = new Intl.Collator('en', { numeric: true });
 
-function compare(a: Key, b: Key): number {
+function compareKeys(a: SortKey, b: SortKey): number {
   return typeof a === 'number' && typeof b === 'number' ? a - b : COLLATOR.compare(String(a), String(b));
 }
 
@@ -219,48 +226,49 @@ interface DataTableProps {
   name: string;
   columns: readonly Schemas['QueryColumn'][];
   rows: readonly (readonly unknown[])[];
-  /** Shows the types in the head. */
-  isTyped?: boolean;
+  /** Whether the head shows the types. */
+  hasTypes?: boolean;
   /** The column whose values are marked. */
-  marked?: string | null;
+  markedColumn?: string | null;
   /** Reads further rows; null: all have been read. */
-  more?: (() => void) | null;
+  readMore?: (() => void) | null;
 }
 
-/** Rows of the engine as it writes them, in a frame that scrolls sideways by itself. */
-export function DataTable({ name, columns, rows, isTyped = false, marked = null, more = null }: DataTableProps) {
+/** Query results, in a frame with its own horizontal scroll bar. */
+export function DataTable({ name, columns, rows, hasTypes = false, markedColumn, readMore = null }: DataTableProps) {
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label={`${name}, table`}>
-      <Table<{ values: readonly unknown[]; at: number }>
+      <Table<{ values: readonly unknown[]; index: number }>
         name={name}
-        isData
-        columns={columns.map(({ name: column, type }, at) => ({
+        isDense
+        columns={columns.map(({ name: column, type }, columnIndex) => ({
           name: column,
-          type: isTyped ? type : undefined,
+          type: hasTypes ? type : undefined,
           ...(/^(tinyint|smallint|integer|bigint|real|double|decimal)\b/.test(type) && { className: 'num' }),
-          cell: ({ values }) => (column === marked ? <mark>{valueOf(values[at])}</mark> : valueOf(values[at])),
+          cell: ({ values }) => renderValue(values[columnIndex], column === markedColumn),
         }))}
-        items={rows.map((values, at) => ({ values, at }))}
-        keyOf={({ at }) => at}
-        count={more === null ? undefined : null}
-        more={more ?? undefined}
+        items={rows.map((values, index) => ({ values, index }))}
+        keyOf={({ index }) => index}
+        count={readMore === null ? undefined : null}
+        readMore={readMore ?? undefined}
       />
     </div>
   );
 }
 
-/** As the engine writes it; a container as JSON. */
-function valueOf(value: unknown) {
+/** A value of a query result: NULL, text as it is, other values as JSON. */
+function renderValue(value: unknown, isMarked = false): ReactNode {
+  if (isMarked) return <mark>{renderValue(value)}</mark>;
   if (value === null) return <i className="null">NULL</i>;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The first of many, and a button for more. @param most the first number; each press adds ten times as many */
-export function useFirst<T>(all: readonly T[], most: number) {
-  const [shown, show] = useState(most);
-  const step = 10 * most;
-  const left = all.length - shown;
-  const text = left > step ? `Show ${numberText(step)} of ${numberText(left)} more` : `Show ${numberText(left)} more`;
-  const button = left > 0 && <Button text={text} look="small" onClick={() => show(shown + step)} />;
-  return [all.slice(0, shown), button] as const;
+/** The first entries of a list, and a button for more. @param initialCount the number of entries shown at first; each press adds ten times as many */
+export function useShowMore<T>(items: readonly T[], initialCount: number) {
+  const [count, setCount] = useState(initialCount);
+  const step = 10 * initialCount;
+  const hiddenCount = items.length - count;
+  const text = `Show ${hiddenCount > step ? `${numberText(step)} of ` : ''}${numberText(hiddenCount)} more`;
+  const button = hiddenCount > 0 && <Button text={text} look="small" onClick={() => setCount(count + step)} />;
+  return [items.slice(0, count), button] as const;
 }

@@ -1,48 +1,48 @@
 import { sizeText } from '../domain/count-text.js';
 import {
-  barOf,
-  FRAME,
-  labelledStops,
-  sizeLineOf,
-  type Stop,
+  barLength,
+  CHART,
+  eventsWithLabel,
+  sizeLine,
+  type TimelineEvent,
   ticksOf,
   timelineText,
-  type Window,
-  xOf,
+  type TimeWindow,
+  xOfTime,
 } from '../domain/timeline.js';
 
 interface TimelineProps {
-  /** Of the last day, the oldest first. */
-  stops: readonly Stop[];
-  /** The size of the last version before that day; null: there is none. */
-  before: number | null;
-  isWaiting: boolean;
-  /** People who gain and who lose by the change that waits. */
-  gaining: number;
-  losing: number;
-  window: Window;
+  /** The events of the last day, the oldest first. */
+  events: readonly TimelineEvent[];
+  /** Bytes of the last version published before `window.fromMs`; null: there was none. */
+  sizeBefore: number | null;
+  isChangeWaiting: boolean;
+  /** Numbers of people who gain and who lose access by the change that waits for approval. */
+  gainCount: number;
+  lossCount: number;
+  window: TimeWindow;
 }
 
-const ABOVE = FRAME.spine - 9;
-const BELOW = FRAME.spine + 9;
-const WAITS = FRAME.now + 49;
+const GAIN_Y = CHART.spine - 9;
+const LOSS_Y = CHART.spine + 9;
+const WAITING_X = CHART.now + 49;
 
-/** The publications of the last day, as a line through time; a dotted end leads to a change that waits. */
-export function Timeline({ stops, before, isWaiting, gaining, losing, window }: TimelineProps) {
-  const most = Math.max(1, gaining, losing, ...stops.flatMap(({ gained, lost }) => [gained, lost]));
-  const labelled = labelledStops(stops, window);
-  const sizes = sizeLineOf(stops, before, window);
-  const begin = before === null && stops[0] !== undefined ? xOf(stops[0].at, window) : 0;
-  const up = barOf(gaining, most);
-  const bytes = stops.findLast(({ kind }) => kind !== 'refused')?.bytes ?? before;
+/** The publications of the last day on a time axis. A dotted line leads to a change that waits for approval. */
+export function Timeline({ events, sizeBefore, isChangeWaiting, gainCount, lossCount, window }: TimelineProps) {
+  const maxCount = Math.max(1, gainCount, lossCount, ...events.flatMap((event) => [event.gainCount, event.lossCount]));
+  const labelledEvents = eventsWithLabel(events, window);
+  const sizePath = sizeLine(events, sizeBefore, window);
+  const spineStartX = sizeBefore === null && events[0] !== undefined ? xOfTime(events[0].timeMs, window) : 0;
+  const gainBar = barLength(gainCount, maxCount);
+  const lastSize = events.findLast(({ kind }) => kind !== 'refused')?.bytes ?? sizeBefore;
   return (
     <div className="timeline">
       <svg
-        width={FRAME.width}
-        height={FRAME.height}
-        viewBox={`0 0 ${FRAME.width} ${FRAME.height}`}
+        width={CHART.width}
+        height={CHART.height}
+        viewBox={`0 0 ${CHART.width} ${CHART.height}`}
         role="img"
-        aria-label={timelineText(stops, isWaiting)}
+        aria-label={timelineText(events, isChangeWaiting)}
       >
         {ticksOf(window).map(({ x, text }) => (
           <g key={x}>
@@ -52,30 +52,30 @@ export function Timeline({ stops, before, isWaiting, gaining, losing, window }: 
             </text>
           </g>
         ))}
-        {sizes !== null && <path className="bytes" d={sizes} />}
-        {bytes !== null && (
-          <text x={FRAME.now + 6} y="18">
-            {sizeText(bytes)}
+        {sizePath !== null && <path className="bytes" d={sizePath} />}
+        {lastSize !== null && (
+          <text x={CHART.now + 6} y="18">
+            {sizeText(lastSize)}
           </text>
         )}
-        <path className="spine" d={`M${begin} ${FRAME.spine}H${FRAME.now}`} />
-        <path className="spine next" d={`M${FRAME.now + 8} ${FRAME.spine}H${FRAME.width}`} />
-        {stops.map((stop) => (
-          <Station
-            key={`${stop.at} ${stop.version ?? ''}`}
-            stop={stop}
-            x={xOf(stop.at, window)}
-            most={most}
-            isLabelled={labelled.has(stop)}
+        <path className="spine" d={`M${spineStartX} ${CHART.spine}H${CHART.now}`} />
+        <path className="spine next" d={`M${CHART.now + 8} ${CHART.spine}H${CHART.width}`} />
+        {events.map((event) => (
+          <EventMark
+            key={`${event.timeMs} ${event.version ?? ''}`}
+            event={event}
+            x={xOfTime(event.timeMs, window)}
+            maxCount={maxCount}
+            isLabelled={labelledEvents.has(event)}
           />
         ))}
-        {isWaiting && (
+        {isChangeWaiting && (
           <>
-            <circle className="stop stop--waiting" cx={WAITS} cy={FRAME.spine} r="5" />
-            <text className="warn-text" x={WAITS} y={up > 0 ? ABOVE - up - 6 : 83} textAnchor="middle">
+            <circle className="stop stop--waiting" cx={WAITING_X} cy={CHART.spine} r="5" />
+            <text className="warn-text" x={WAITING_X} y={gainBar > 0 ? GAIN_Y - gainBar - 6 : 83} textAnchor="middle">
               waits
             </text>
-            <Bars x={WAITS} gained={gaining} lost={losing} most={most} isLabelled isWaiting />
+            <Bars x={WAITING_X} gainCount={gainCount} lossCount={lossCount} maxCount={maxCount} isLabelled isPending />
           </>
         )}
       </svg>
@@ -83,15 +83,15 @@ export function Timeline({ stops, before, isWaiting, gaining, losing, window }: 
   );
 }
 
-interface StationProps {
-  stop: Stop;
+interface EventMarkProps {
+  event: TimelineEvent;
   x: number;
-  most: number;
+  maxCount: number;
   isLabelled: boolean;
 }
 
-function Station({ stop, x, most, isLabelled }: StationProps) {
-  if (stop.kind === 'refused') {
+function EventMark({ event, x, maxCount, isLabelled }: EventMarkProps) {
+  if (event.kind === 'refused') {
     return (
       <>
         <path className="stop stop--refused" d={`M${x - 5} 91h10v10h-10z`} />
@@ -104,42 +104,44 @@ function Station({ stop, x, most, isLabelled }: StationProps) {
       </>
     );
   }
-  const up = barOf(stop.gained, most);
-  const isLive = stop.kind === 'live';
+  const gainBar = barLength(event.gainCount, maxCount);
+  const isLive = event.kind === 'live';
   return (
     <>
-      <Bars x={x} gained={stop.gained} lost={stop.lost} most={most} isLabelled={isLabelled} />
-      <circle className={isLive ? 'stop stop--live' : 'stop'} cx={x} cy={FRAME.spine} r={isLive ? 5.5 : 4} />
+      <Bars x={x} gainCount={event.gainCount} lossCount={event.lossCount} maxCount={maxCount} isLabelled={isLabelled} />
+      <circle className={isLive ? 'stop stop--live' : 'stop'} cx={x} cy={CHART.spine} r={isLive ? 5.5 : 4} />
       {isLive && (
-        <text className="now" x={x} y={up > 0 ? ABOVE - up - 6 : 83} textAnchor="middle">
-          {stop.version} live
+        <text className="now" x={x} y={gainBar > 0 ? GAIN_Y - gainBar - 6 : 83} textAnchor="middle">
+          {event.version} live
         </text>
       )}
     </>
   );
 }
 
-interface BarsProps extends Pick<Stop, 'gained' | 'lost'>, Pick<StationProps, 'x' | 'most' | 'isLabelled'> {
-  isWaiting?: boolean;
+interface BarsProps extends Omit<EventMarkProps, 'event'>, Pick<TimelineEvent, 'gainCount' | 'lossCount'> {
+  isPending?: boolean;
 }
 
-/** People who gain, above the line, and who lose, below it. */
-function Bars({ x, gained, lost, most, isLabelled, isWaiting = false }: BarsProps) {
-  const [up, down] = [barOf(gained, most), barOf(lost, most)];
-  const of = (name: string) => (isWaiting ? 'stop stop--waiting' : name);
-  const textOf = (name: string) => (isWaiting ? 'warn-text' : name);
+/** A bar above the line for people who gain, and one below it for people who lose. */
+function Bars({ x, gainCount, lossCount, maxCount, isLabelled, isPending = false }: BarsProps) {
+  const [gainBar, lossBar] = [barLength(gainCount, maxCount), barLength(lossCount, maxCount)];
+  const barClass = (name: string) => (isPending ? 'stop stop--waiting' : name);
+  const textClass = (name: string) => (isPending ? 'warn-text' : name);
   return (
     <>
-      {up > 0 && <rect className={of('gained')} x={x - 3} y={ABOVE - up} width="6" height={up} rx="1.5" />}
-      {down > 0 && <rect className={of('lost')} x={x - 3} y={BELOW} width="6" height={down} rx="1.5" />}
-      {isLabelled && up > 0 && (
-        <text className={textOf('gain-text')} x={x + 7} y={ABOVE - up + 9}>
-          +{gained}
+      {gainBar > 0 && (
+        <rect className={barClass('gained')} x={x - 3} y={GAIN_Y - gainBar} width="6" height={gainBar} rx="1.5" />
+      )}
+      {lossBar > 0 && <rect className={barClass('lost')} x={x - 3} y={LOSS_Y} width="6" height={lossBar} rx="1.5" />}
+      {isLabelled && gainBar > 0 && (
+        <text className={textClass('gain-text')} x={x + 7} y={GAIN_Y - gainBar + 9}>
+          +{gainCount}
         </text>
       )}
-      {isLabelled && down > 0 && (
-        <text className={textOf('loss-text')} x={x + 7} y={BELOW + down}>
-          −{lost}
+      {isLabelled && lossBar > 0 && (
+        <text className={textClass('loss-text')} x={x + 7} y={LOSS_Y + lossBar}>
+          −{lossCount}
         </text>
       )}
     </>

@@ -2,20 +2,20 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
-import { addressOfGrant, grantAddress, type Node, placeOfNode } from '../domain/grant-form.js';
+import { newGrantAddress, grantAddress, type Node, nodeFormOf } from '../domain/grant-form.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
-import { addressOfPolicy, type Kind, NEW_POLICY } from '../domain/policy-form.js';
+import { addressOfPolicy, type PolicyKind, NEW_POLICY } from '../domain/policy-form.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
-import { isOfSeveral, restrictionText, whyOfEntry, type WhyQuestion } from '../domain/why-address.js';
+import { isAboutSeveralPeople, restrictionText, whyAddressOfEntry, type WhyQuestion } from '../domain/why-address.js';
 import { ButtonLink, CopyButton, Icon } from './controls.js';
-import { addressOf, Moment, type Named, Path, Principal, Privileges, Shape } from './display.js';
+import { addressOf, Moment, type PrincipalRef, Path, Principal, Privileges, PrincipalIcon } from './display.js';
 import { Region } from './page.js';
 
 export type Explanation = Schemas['ExplanationResponse'];
-export type WayOfAnswer = Explanation['ways'][number];
+export type ExplainedWay = Explanation['ways'][number];
 
-/** Why a principal, or the reader, has a privilege on a node, or not. */
-export function useExplanation({ principal, privilege, node }: WhyQuestion, isOwn: boolean) {
+/** Reads why a principal (null: the signed-in person) has a privilege on a node, or not. */
+export function useExplanation({ principal, privilege, node }: WhyQuestion, isSelf: boolean) {
   const { as, queries, ...names } = node;
   const query = {
     ...names,
@@ -23,38 +23,39 @@ export function useExplanation({ principal, privilege, node }: WhyQuestion, isOw
     ...(queries !== undefined && { queries: principalParameter(queries) }),
     privilege,
   };
-  const asked = isOwn || principal === null ? null : principalParameter(principal);
+  const principalText = isSelf || principal === null ? null : principalParameter(principal);
   return useQuery({
-    queryKey: ['explanation', asked ?? 'self', query],
-    enabled: isOwn || asked !== null,
+    queryKey: ['explanation', principalText ?? 'self', query],
+    enabled: isSelf || principalText !== null,
     placeholderData: keepPreviousData,
     queryFn: () =>
-      asked === null
+      principalText === null
         ? bodyOf(api.GET('/api/access/explain', { params: { query } }))
-        : bodyOf(api.GET('/api/admin/access/explain', { params: { query: { ...query, principal: asked } } })),
+        : bodyOf(api.GET('/api/admin/access/explain', { params: { query: { ...query, principal: principalText } } })),
   });
 }
 
 interface ChainsProps {
   explanation: Explanation;
-  principal: Named;
+  principal: PrincipalRef;
   node: Node;
-  ways: readonly WayOfAnswer[];
-  isOwn: boolean;
+  ways: readonly ExplainedWay[];
+  isSelf: boolean;
 }
 
-/** Every way as a line from the principal to the rule, shortest first, broken where it ends. */
-export function Chains({ explanation, principal, node, ways, isOwn }: ChainsProps) {
-  const grants = useGrants(isOwn ? [] : ways.flatMap(({ grant_id: id }) => id ?? []));
-  return ways.map((way, at) => {
-    const stations = stationsOf({ way, explanation, principal, node, isOwn, grant: grants.get(way.grant_id ?? -1) });
-    const name = explanation.allowed ? 'How' : 'How far it goes';
+/** Chains (principal, group, grant, rule) that explain the access, the shortest first. An incomplete chain shows the missing element. */
+export function Chains({ explanation, principal, node, ways, isSelf }: ChainsProps) {
+  const grants = useGrants(isSelf ? [] : ways.flatMap(({ grant_id: id }) => id ?? []));
+  return ways.map((way, index) => {
+    const grant = grants.get(way.grant_id ?? -1);
+    const elements = chainElements({ way, explanation, principal, node, isSelf, grant });
+    const chainTitle = explanation.allowed ? 'How' : 'How far it goes';
     return (
       <Chain
         key={JSON.stringify(way)}
-        name={at === 0 ? name : `${name}, way ${at + 1}`}
-        stations={stations}
-        missing={missingOf(way, stations)}
+        name={index === 0 ? chainTitle : `${chainTitle}, way ${index + 1}`}
+        elements={elements}
+        breakIndex={breakIndexOf(way, elements)}
       />
     );
   });
@@ -63,100 +64,101 @@ export function Chains({ explanation, principal, node, ways, isOwn }: ChainsProp
 type Grant = Schemas['GrantResponse'];
 
 function useGrants(ids: readonly number[]): ReadonlyMap<number, Grant> {
-  const answers = useQueries({
+  const grantQueries = useQueries({
     queries: [...new Set(ids)].map((id) => ({
       queryKey: ['grant', id],
       queryFn: () => bodyOf(api.GET('/api/admin/grants/{id}', { params: { path: { id } } })),
     })),
   });
-  return new Map(answers.flatMap(({ data }) => (data === undefined ? [] : [[data.id, data] as const])));
+  return new Map(grantQueries.flatMap(({ data }) => (data === undefined ? [] : [[data.id, data] as const])));
 }
 
-interface OneWay extends Omit<ChainsProps, 'ways'> {
-  way: WayOfAnswer;
+interface ChainInput extends Omit<ChainsProps, 'ways'> {
+  way: ExplainedWay;
   grant: Grant | undefined;
 }
 
-function stationsOf({ way, explanation, principal, node, isOwn, grant }: OneWay): Station[] {
-  const { group, grant_id: id, ends_at: end, node: named, is_for_everyone: isForEveryone } = way;
+function chainElements({ way, explanation, principal, node, isSelf, grant }: ChainInput): ChainElement[] {
+  const { group, grant_id: grantId, ends_at: gap, node: grantedNode, is_for_everyone: isForEveryone } = way;
   const { allowed, rule, published } = explanation;
-  /** People who ask about themselves cannot open the pages of the others. */
-  const linked = (name: ReactNode, href: string | undefined): ReactNode =>
-    isOwn || href === undefined ? name : <Link href={href}>{name}</Link>;
-  const person: Station = {
+  /** A name, as a link for administrators only: people who ask about themselves may not open the page of the link. */
+  const linkForAdministrators = (name: ReactNode, href: string | undefined): ReactNode =>
+    isSelf || href === undefined ? name : <Link href={href}>{name}</Link>;
+  const personElement: ChainElement = {
     kind: PRINCIPAL_KINDS[principal.type] ?? 'Principal',
-    of: principal,
-    name: linked(principal.name, addressOf(principal)),
-    facts: [isOwn && 'You', end?.kind === 'inactive' ? 'deactivated' : principal.type === 'user' && 'active account'],
+    symbol: principal,
+    name: linkForAdministrators(principal.name, addressOf(principal)),
+    facts: [isSelf && 'You', gap?.kind === 'inactive' ? 'deactivated' : principal.type === 'user' && 'active account'],
   };
-  const through: Named = group === null ? { type: 'everyone' } : { type: 'group', id: group.id, name: group.name };
-  const members: Station = {
+  const throughPrincipal: PrincipalRef =
+    group === null ? { type: 'everyone' } : { type: 'group', id: group.id, name: group.name };
+  const groupElement: ChainElement = {
     kind: 'Group',
-    of: through,
-    name: linked(principalName(through), addressOf(through)),
-    facts: [end?.kind === 'not_a_member' ? 'not a member' : 'member'],
+    symbol: throughPrincipal,
+    name: linkForAdministrators(principalName(throughPrincipal), addressOf(throughPrincipal)),
+    facts: [gap?.kind === 'not_a_member' ? 'not a member' : 'member'],
   };
-  const isOfGroup = principal.type === 'group';
-  const noRule = isOfGroup ? 'Of its members' : published === null ? 'Not published' : 'No rule matches';
-  const unpublished = allowed ? 'comes with the first publication' : 'nothing is published';
+  const isGroup = principal.type === 'group';
+  const noRuleText = isGroup ? 'Of its members' : published === null ? 'Not published' : 'No rule matches';
+  const unpublishedText = allowed ? 'comes with the first publication' : 'nothing is published';
   return [
-    person,
-    ...(group === null && !isForEveryone ? [] : [members]),
+    personElement,
+    ...(group === null && !isForEveryone ? [] : [groupElement]),
     {
       kind: 'Grant',
-      of: { icon: 'grant' },
-      name: id === null ? 'None' : linked(`Grant ${id}`, grantAddress(id)),
-      facts: id === null ? ['Nothing here or on what is above'] : grantFacts(grant, end),
+      symbol: { icon: 'grant' },
+      name: grantId === null ? 'None' : linkForAdministrators(`Grant ${grantId}`, grantAddress(grantId)),
+      facts: grantId === null ? ['Nothing here or on what is above'] : grantFacts(grant, gap),
     },
     {
       kind: 'Node',
-      of: { icon: iconOf(named) },
-      name: linked(<Path node={named} />, addressOfNode(named)),
-      facts: [pathText(named) !== pathText(node) && `covers ${pathText(node)}`],
+      symbol: { icon: iconOfNode(grantedNode) },
+      name: linkForAdministrators(<Path node={grantedNode} />, addressOfNode(grantedNode)),
+      facts: [pathText(grantedNode) !== pathText(node) && `covers ${pathText(node)}`],
     },
     {
       kind: 'Rule',
-      of: { icon: 'rule' },
+      symbol: { icon: 'rule' },
       name:
         rule === null
-          ? noRule
-          : linked(
+          ? noRuleText
+          : linkForAdministrators(
               <span className="mono">{`${rule.section}[${rule.index}]`}</span>,
               published === null ? undefined : `/publications/${published.version}`,
             ),
       facts: [
-        end?.kind === 'denied' && restrictionText(explanation.restrictions, node),
+        gap?.kind === 'denied' && restrictionText(explanation.restrictions, node),
         rule === null && published !== null && 'closed by default',
-        published !== null ? `version ${published.version}` : !isOfGroup && unpublished,
+        published !== null ? `version ${published.version}` : !isGroup && unpublishedText,
       ],
     },
   ];
 }
 
-function iconOf(node: object): string {
+function iconOfNode(node: object): string {
   return ['table', 'schema', 'catalog'].find((level) => level in node) ?? 'root';
 }
 
-function grantFacts(grant: Grant | undefined, end: WayOfAnswer['ends_at']): Station['facts'] {
-  const expired = end?.kind === 'expired' ? end.expired_at : undefined;
-  const until = expired ?? grant?.expires_at;
+function grantFacts(grant: Grant | undefined, gap: ExplainedWay['ends_at']): ChainElement['facts'] {
+  const expiredAt = gap?.kind === 'expired' ? gap.expired_at : undefined;
+  const expiresAt = expiredAt ?? grant?.expires_at;
   return [
     grant && <Privileges names={grant.privileges} />,
     grant && (
       <>
-        by {grant.granted_by?.name ?? 'the command line'}, <Moment at={grant.granted_at} />
+        by {grant.granted_by?.name ?? 'the command line'}, <Moment time={grant.granted_at} />
       </>
     ),
-    until === null && 'does not expire',
-    typeof until === 'string' && (
+    expiresAt === null && 'does not expire',
+    typeof expiresAt === 'string' && (
       <>
-        {expired === undefined ? 'until' : 'ended'} <Moment at={until} />
+        {expiredAt === undefined ? 'until' : 'ended'} <Moment time={expiresAt} />
       </>
     ),
   ];
 }
 
-const MISSING: Record<NonNullable<WayOfAnswer['ends_at']>['kind'], string> = {
+const BREAK_ELEMENTS: Record<NonNullable<ExplainedWay['ends_at']>['kind'], string> = {
   inactive: '',
   not_a_member: 'Group',
   no_grant: 'Grant',
@@ -164,41 +166,43 @@ const MISSING: Record<NonNullable<WayOfAnswer['ends_at']>['kind'], string> = {
   denied: 'Rule',
 };
 
-/** The index of the station at which a way breaks; null: it goes through. */
-function missingOf({ ends_at: end }: WayOfAnswer, stations: readonly Station[]): number | null {
-  if (end === null) return null;
-  const missing = stations.findIndex(({ kind }) => kind === MISSING[end.kind]);
-  return Math.max(0, missing);
+/** The index of the element at which a chain without access breaks off; null: the chain gives access. */
+function breakIndexOf({ ends_at: gap }: ExplainedWay, elements: readonly ChainElement[]): number | null {
+  if (gap === null) return null;
+  return Math.max(
+    0,
+    elements.findIndex(({ kind }) => kind === BREAK_ELEMENTS[gap.kind]),
+  );
 }
 
-/** A stop of the line: its kind, its name or a link, and at most three facts. */
-interface Station {
+/** An element of a chain, such as the group or the grant: its kind, its name or a link, and at most three facts. */
+interface ChainElement {
   kind: string;
-  of: Named | { icon: string };
+  symbol: PrincipalRef | { icon: string };
   name: ReactNode;
-  /** Those that are false are left out. */
+  /** Values of `false` are left out. */
   facts: readonly ReactNode[];
 }
 
 /**
- * The line from a principal to a privilege.
- * @param missing the station at which it breaks; null: it goes through
+ * The elements, such as a group and a grant, that lead from a principal to the deciding rule.
+ * @param breakIndex index of the first missing element; null: no element is missing
  */
-function Chain({ name, stations, missing }: { name: string; stations: Station[]; missing: number | null }) {
+function Chain({ name, elements, breakIndex }: { name: string; elements: ChainElement[]; breakIndex: number | null }) {
   return (
     <ol className="chain" aria-label={name}>
-      {stations.map((station, at) => (
-        <li key={station.kind} className={classOf(at, missing)}>
-          {'icon' in station.of ? (
-            <span className={`shape shape--${station.of.icon === 'rule' ? 'rule' : 'thing'}`} aria-hidden="true">
-              <Icon name={station.of.icon} />
+      {elements.map((element, index) => (
+        <li key={element.kind} className={elementClass(index, breakIndex)}>
+          {'icon' in element.symbol ? (
+            <span className={`shape shape--${element.symbol.icon === 'rule' ? 'rule' : 'thing'}`} aria-hidden="true">
+              <Icon name={element.symbol.icon} />
             </span>
           ) : (
-            <Shape of={station.of} />
+            <PrincipalIcon principal={element.symbol} />
           )}
-          <span className="label">{station.kind}</span>
-          <strong>{station.name}</strong>
-          {station.facts.filter(Boolean).map((fact, index) => (
+          <span className="label">{element.kind}</span>
+          <strong>{element.name}</strong>
+          {element.facts.filter(Boolean).map((fact, index) => (
             <p key={index}>{fact}</p>
           ))}
         </li>
@@ -207,57 +211,57 @@ function Chain({ name, stations, missing }: { name: string; stations: Station[];
   );
 }
 
-/** Dashed up to the missing station, grey behind it. */
-function classOf(at: number, missing: number | null): string | undefined {
-  if (missing === null || at < missing - 1) return undefined;
-  if (at === missing - 1) return 'is-break';
-  return at === missing ? 'is-missing is-off' : 'is-off';
+/** CSS class of a chain element. The line to the missing element is dashed; that element and all later ones are grey. */
+function elementClass(index: number, breakIndex: number | null): string | undefined {
+  if (breakIndex === null || index < breakIndex - 1) return undefined;
+  if (index === breakIndex - 1) return 'is-break';
+  return index === breakIndex ? 'is-missing is-off' : 'is-off';
 }
 
-/** Takes the place of a chain that is being read. */
+/** Placeholder for a chain that is being read. */
 function ChainSkeleton() {
-  const bar = <span className="skeleton skeleton--s" />;
-  const stations = ['Person', 'Group', 'Grant', 'Node', 'Rule'].map((kind) => ({
-    ...{ kind, of: { icon: kind.toLowerCase() } },
-    ...{ name: bar, facts: [bar, bar] },
+  const skeletonBar = <span className="skeleton skeleton--s" />;
+  const elements = ['Person', 'Group', 'Grant', 'Node', 'Rule'].map((kind) => ({
+    ...{ kind, symbol: { icon: kind.toLowerCase() } },
+    ...{ name: skeletonBar, facts: [skeletonBar, skeletonBar] },
   }));
-  return <Chain name="Reading" stations={stations} missing={null} />;
+  return <Chain name="Reading" elements={elements} breakIndex={null} />;
 }
 
-type Held = Pick<Schemas['GuaranteeWitnessResponse'], 'privilege' | 'resource'>;
+type Witness = Schemas['GuaranteeWitnessResponse'];
+type HeldAccess = Pick<Witness, 'privilege' | 'resource'>;
 
-/** One breach of a guarantee in words, and as the chain of what somebody has or lacks; of `apart` as both chains. */
-export function Breach({ of, about }: { of: Schemas['GuaranteeWitnessResponse']; about?: ReactNode }) {
-  const { message, resource, privilege, second, grants } = of;
-  const principal = of.principal as Named;
+/** One breach of a guarantee in words, and the chain to the access that somebody has or lacks. For the kind `apart`: two chains. */
+export function Breach({ witness, guaranteeLink }: { witness: Witness; guaranteeLink?: ReactNode }) {
+  const { message, resource, privilege, second, grants } = witness;
+  const principal = witness.principal as PrincipalRef;
   const origins = grants.map((id) => ({ grant_id: id }));
-  const explained = [of, second ?? []].flat().filter((held) => !isOfSeveral(held.resource as Node));
-  const why = whyOfEntry(principal, { resource, privileges: [privilege], origins });
+  const heldAccess = [witness, second ?? []].flat().filter((access) => !isAboutSeveralPeople(access.resource as Node));
+  const whyHref = whyAddressOfEntry(principal, { resource, privileges: [privilege], origins });
   return (
     <div className="outcome stack stack--tight">
       <p>
-        {about} {message}. {why !== null && <Link href={why}>Why?</Link>}
+        {guaranteeLink} {message}. {whyHref !== null && <Link href={whyHref}>Why?</Link>}
       </p>
-      {explained.map((held, at) => (
-        <FirstChain key={at} {...held} principal={principal} />
+      {heldAccess.map((access, index) => (
+        <FirstChain key={index} {...access} principal={principal} />
       ))}
     </div>
   );
 }
 
-/** The shortest way to a privilege, or the one that comes nearest. */
-function FirstChain({ principal, privilege, resource }: Held & { principal: Named }) {
+function FirstChain({ principal, privilege, resource }: HeldAccess & { principal: PrincipalRef }) {
   const { column: _, ...node } = resource as Node & { column?: string };
   const { data, isError } = useExplanation({ principal, privilege, node }, false);
   if (isError) return null;
   if (data === undefined) return <ChainSkeleton />;
-  return <Chains explanation={data} principal={principal} node={node} ways={data.ways.slice(0, 1)} isOwn={false} />;
+  return <Chains explanation={data} principal={principal} node={node} ways={data.ways.slice(0, 1)} isSelf={false} />;
 }
 
 type Step = Schemas['ChangeStepResponse'];
 
-/** The smallest change that reverses the answer, as an order. */
-export function NearestChange({ change, isOwn }: { change: Schemas['SmallestChangeResponse'] | null; isOwn: boolean }) {
+/** An instruction: the smallest change that would give the privilege, or take it away if the principal has it. */
+export function NearestChange({ change, isSelf }: { change: Explanation['smallest_change']; isSelf: boolean }) {
   return (
     <Region title="Nearest change">
       <div className="panel stack stack--tight">
@@ -267,13 +271,13 @@ export function NearestChange({ change, isOwn }: { change: Schemas['SmallestChan
           change.steps.map((step) => (
             <div key={JSON.stringify(step)} className="stack stack--tight">
               <p>
-                <StepText step={step} isOwn={isOwn} />
+                <StepText step={step} isSelf={isSelf} />
               </p>
-              {!isOwn && <StepLink step={step} />}
+              {!isSelf && <StepLink step={step} />}
             </div>
           ))
         )}
-        {change !== null && isOwn && (
+        {change !== null && isSelf && (
           <div className="row">
             <CopyButton value={requestText(change.steps)} text="Copy a request" />
           </div>
@@ -283,15 +287,15 @@ export function NearestChange({ change, isOwn }: { change: Schemas['SmallestChan
   );
 }
 
-function StepText({ step, isOwn }: { step: Step; isOwn: boolean }) {
+function StepText({ step, isSelf }: { step: Step; isSelf: boolean }) {
   const { kind, principal, resource = {}, privileges = [] } = step;
-  const who = isOwn || principal === undefined ? 'you' : <Principal of={principal} />;
-  const where = <Path node={resource} />;
+  const person = isSelf || principal === undefined ? 'you' : <Principal principal={principal} />;
+  const nodePath = <Path node={resource} />;
   switch (kind) {
     case 'grant':
       return (
         <>
-          Grant <Privileges names={privileges} /> on {where} to {who}.{isOwn && ' An administrator can make it.'}
+          Grant <Privileges names={privileges} /> on {nodePath} to {person}.{isSelf && ' An administrator can make it.'}
         </>
       );
     case 'revoke':
@@ -299,29 +303,28 @@ function StepText({ step, isOwn }: { step: Step; isOwn: boolean }) {
     case 'except':
       return (
         <>
-          Except {who} from policy {step.policy_id}.
+          Except {person} from policy {step.policy_id}.
         </>
       );
     case 'deny':
       return (
         <>
-          Deny <Privileges names={privileges} /> on {where} for {who}.
+          Deny <Privileges names={privileges} /> on {nodePath} for {person}.
         </>
       );
     case 'hidden_column':
       return (
         <>
-          Hide column <code>{'column' in resource ? resource.column : ''}</code> of {where} from {who}.
+          Hide column <code>{'column' in resource ? resource.column : ''}</code> of {nodePath} from {person}.
         </>
       );
     case 'activate':
-      return <>Activate the account of {who}.</>;
+      return <>Activate the account of {person}.</>;
   }
 }
 
-/** A link to the page on which the step can be made, with its draft. */
 function StepLink({ step }: { step: Step }) {
-  const link = draftOf(step);
+  const link = stepLinkOf(step);
   if (link === null) return null;
   return (
     <div className="row">
@@ -330,21 +333,21 @@ function StepLink({ step }: { step: Step }) {
   );
 }
 
-function draftOf({ kind, principal, resource = {}, privileges = [], policy_id: policy, grant_id: grant }: Step) {
-  if (kind === 'revoke' && grant !== undefined)
-    return { href: `${grantAddress(grant)}&ask=revoke-${grant}`, text: `Revoke grant ${grant}` };
+function stepLinkOf({ kind, principal, resource = {}, privileges = [], policy_id: policyId, grant_id: grantId }: Step) {
+  if (kind === 'revoke' && grantId !== undefined)
+    return { href: `${grantAddress(grantId)}&ask=revoke-${grantId}`, text: `Revoke grant ${grantId}` };
   if (principal === undefined) return null;
-  const parameter = principalParameter(principal);
-  if (kind === 'except') return { href: `/policies/${policy}?excepting=${parameter}`, text: `Change policy ${policy}` };
+  const key = principalParameter(principal);
+  if (kind === 'except') return { href: `/policies/${policyId}?excepting=${key}`, text: `Change policy ${policyId}` };
   if (kind === 'activate') return { href: `${addressOf(principal)}?ask=activate`, text: 'Activate the account' };
   const text = 'Preview this change';
-  if (kind === 'grant') return { href: addressOfGrant(principal, privileges, resource), text };
+  if (kind === 'grant') return { href: newGrantAddress(principal, privileges, resource), text };
   const { column = '' } = resource as { column?: string };
-  const form = { ...NEW_POLICY, ...placeOfNode(resource), kind: kind as Kind, principal, privileges, column };
+  const form = { ...NEW_POLICY, ...nodeFormOf(resource), kind: kind as PolicyKind, principal, privileges, column };
   return { href: `/policies/new?${addressOfPolicy(form).toString()}`, text };
 }
 
-/** A text that somebody without rights can send to an administrator. */
+/** A text with which a person can ask an administrator for the change. */
 function requestText(steps: readonly Step[]): string {
   const texts = steps.map(
     ({ kind, privileges = [], resource = {} }) => `${kind} ${privileges.join(', ')} on ${pathText(resource)}`,

@@ -1,18 +1,18 @@
-import { readGroupsClaim, sessionsEndedBy, judgeConfirmation, presentedTokenFault, signedInAt } from './claims.js';
+import { readGroupsClaim, sessionsEndedBy, judgeConfirmation, presentedTokenFault, signInTimeOf } from './claims.js';
 
 const NOW = new Date('2026-11-20T12:00:30.000Z');
 const at = (time: string): number => Date.parse(`2026-11-20T${time}Z`) / 1000;
 
 describe('a confirmation at the provider', () => {
   const startedAt = Date.parse('2026-11-20T12:00:00.700Z');
-  const atProvider = {
+  const providerSession = {
     issuer: 'https://sso.example.org',
     subject: 'ida',
     sid: 'of ida',
     idToken: 'sealed',
     refreshToken: null,
   };
-  const session = { userId: 7, atProvider, ownerId: 7 };
+  const session = { userId: 7, providerSession, ownerId: 7 };
   const judged = (claims: Record<string, unknown>, of: Parameters<typeof judgeConfirmation>[1] = session): string => {
     const judgement = judgeConfirmation({ sub: 'ida', ...claims }, of, { startedAt, now: NOW });
     return 'code' in judgement ? judgement.code : judgement.toISOString().slice(11, 19);
@@ -37,24 +37,24 @@ describe('a confirmation at the provider', () => {
     expect(judged({ auth_time, sub: 'eve' })).toBe('other_person');
     expect(judged({ auth_time }, { ...session, ownerId: 8 })).toBe('other_person');
     expect(judged({ auth_time }, { ...session, ownerId: null })).toBe('other_person');
-    expect(judged({ auth_time }, { ...session, atProvider: null })).toBe('session_ended');
+    expect(judged({ auth_time }, { ...session, providerSession: null })).toBe('session_ended');
   });
 });
 
 describe('the time of a sign-in at the provider', () => {
   it('is never later than now', () => {
-    expect(signedInAt({ auth_time: at('11:00:00') }, NOW)?.toISOString()).toBe('2026-11-20T11:00:00.000Z');
-    expect(signedInAt({ auth_time: at('12:01:00') }, NOW)).toEqual(NOW);
-    expect(signedInAt({}, NOW)).toBeNull();
+    expect(signInTimeOf({ auth_time: at('11:00:00') }, NOW)?.toISOString()).toBe('2026-11-20T11:00:00.000Z');
+    expect(signInTimeOf({ auth_time: at('12:01:00') }, NOW)).toEqual(NOW);
+    expect(signInTimeOf({}, NOW)).toBeNull();
   });
 });
 
 const read = (groups: unknown, more: object = {}) => readGroupsClaim({ groups, ...more }, 'groups');
-const known = (names: string[], { ambiguous = [] as string[], unusable = 0 } = {}) => ({
+const known = (names: string[], { ambiguousNames = [] as string[], unusableCount = 0 } = {}) => ({
   kind: 'known',
   names,
-  ambiguous,
-  unusable,
+  ambiguousNames,
+  unusableCount,
 });
 
 describe('the claim of groups', () => {
@@ -71,12 +71,12 @@ describe('the claim of groups', () => {
   });
 
   it('joins nobody to one of two groups of a name', () => {
-    expect(read(['a/b', 'admins', 'admins'])).toEqual(known(['a/b'], { ambiguous: ['admins'] }));
-    expect(read(['/admins', 'Admins', 'ops'])).toEqual(known(['ops'], { ambiguous: ['admins', 'Admins'] }));
+    expect(read(['a/b', 'admins', 'admins'])).toEqual(known(['a/b'], { ambiguousNames: ['admins'] }));
+    expect(read(['/admins', 'Admins', 'ops'])).toEqual(known(['ops'], { ambiguousNames: ['admins', 'Admins'] }));
   });
 
   it('leaves out what no group can be called', () => {
-    expect(read(['', '/', 'x'.repeat(129), 'a\u200bb', 'ops'])).toEqual(known(['ops'], { unusable: 4 }));
+    expect(read(['', '/', 'x'.repeat(129), 'a\u200bb', 'ops'])).toEqual(known(['ops'], { unusableCount: 4 }));
   });
 
   it.each<[string, unknown, object]>([
@@ -104,9 +104,9 @@ const TOKEN = {
 
 describe('a logout token', () => {
   it('ends the session that it names, or all of the person', () => {
-    expect(sessionsEndedBy(TOKEN)).toEqual({ jti: 'one', ended: { sid: 'a session' } });
-    expect(sessionsEndedBy({ ...TOKEN, sid: undefined })).toEqual({ jti: 'one', ended: { subject: 'erin' } });
-    expect(sessionsEndedBy({ ...TOKEN, sub: undefined })).toEqual({ jti: 'one', ended: { sid: 'a session' } });
+    expect(sessionsEndedBy(TOKEN)).toEqual({ jti: 'one', target: { sid: 'a session' } });
+    expect(sessionsEndedBy({ ...TOKEN, sid: undefined })).toEqual({ jti: 'one', target: { subject: 'erin' } });
+    expect(sessionsEndedBy({ ...TOKEN, sub: undefined })).toEqual({ jti: 'one', target: { sid: 'a session' } });
   });
 
   it.each([

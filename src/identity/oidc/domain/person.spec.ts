@@ -8,7 +8,7 @@ const CLAIMS = {
 
 const account = (overrides: Partial<Account> = {}): Account => ({
   ...{ id: 7, username: 'erin.test', email: null, role: 'user', source: 'import', hasPassword: false, isActive: true },
-  ...{ createdAt: new Date(0), oneTimeUntil: null },
+  ...{ createdAt: new Date(0), passwordExpiresAt: null },
   ...overrides,
 });
 const free = (overrides: Partial<Account> = {}) => ({ account: account(overrides), isLinked: false });
@@ -17,21 +17,33 @@ describe('whose account somebody has', () => {
   const off = { isActive: false };
   const password = { hasPassword: true };
   it.each<[string, Partial<PersonAccounts>, unknown, boolean, string]>([
-    ['a known person', { linked: account() }, 'erin.test', true, 'sign-in'],
-    ['a known person of another name', { linked: account(), named: free() }, 'erin.married', true, 'sign-in'],
-    ['a known person without a name', { linked: account() }, undefined, false, 'sign-in'],
-    ['a known person who was deactivated', { linked: account(off) }, 'erin.test', true, 'account_deactivated'],
-    ['the name of an account without a password', { named: free() }, 'erin.test', false, 'link'],
-    ['that of a deactivated one', { named: free(off) }, 'erin.test', true, 'account_deactivated'],
-    ['that of one with a password', { named: free(password) }, 'erin.test', true, 'name_taken'],
+    ['a known person', { linkedAccount: account() }, 'erin.test', true, 'sign-in'],
+    [
+      'a known person of another name',
+      { linkedAccount: account(), accountByName: free() },
+      'erin.married',
+      true,
+      'sign-in',
+    ],
+    ['a known person without a name', { linkedAccount: account() }, undefined, false, 'sign-in'],
+    ['a known person who was deactivated', { linkedAccount: account(off) }, 'erin.test', true, 'account_deactivated'],
+    ['the name of an account without a password', { accountByName: free() }, 'erin.test', false, 'link'],
+    ['that of a deactivated one', { accountByName: free(off) }, 'erin.test', true, 'account_deactivated'],
+    ['that of one with a password', { accountByName: free(password) }, 'erin.test', true, 'name_taken'],
     [
       'that of a deactivated one with a password',
-      { named: free({ ...off, ...password }) },
+      { accountByName: free({ ...off, ...password }) },
       'erin.test',
       true,
       'name_taken',
     ],
-    ['that of another person’s', { named: { account: account(), isLinked: true } }, 'erin.test', true, 'name_taken'],
+    [
+      'that of another person’s',
+      { accountByName: { account: account(), isLinked: true } },
+      'erin.test',
+      true,
+      'name_taken',
+    ],
     ['a new name', {}, 'erin.test', true, 'create'],
     ['a new name, where accounts are made by others', {}, 'erin.test', false, 'account_missing'],
     ['an address as a name', {}, 'erin@example.org', true, 'create'],
@@ -42,7 +54,7 @@ describe('whose account somebody has', () => {
     ['a service account’s name in another case', {}, 'Service-Account-x', true, 'name_invalid'],
   ])('%s', (_, present, name, createAccounts, outcome) => {
     const person: Person = { issuer: CLAIMS.issuer, subject: 'f0a1', name, email: null, externalId: null };
-    const nobody = { linked: null, pushed: null, named: null };
+    const nobody = { linkedAccount: null, externalIdAccount: null, accountByName: null };
     const decision = decidePerson(person, { ...nobody, ...present }, { createAccounts, externalIdClaim: null });
     expect(decision.kind === 'failed' ? decision.code : decision.kind).toBe(outcome);
   });
@@ -51,17 +63,21 @@ describe('whose account somebody has', () => {
 describe('whose account somebody has, where a claim is the external id of SCIM', () => {
   const scim = { source: 'scim' } as const;
   it.each<[string, Partial<PersonAccounts>, string]>([
-    ['the account that was pushed for them', { pushed: free(scim) }, 'link'],
-    ['it, whatever has their name', { pushed: free(scim), named: free({ id: 8 }) }, 'link'],
-    ['their own, whatever is pushed later', { linked: account(), pushed: free({ id: 8 }) }, 'sign-in'],
-    ['one that has a password', { pushed: free({ ...scim, hasPassword: true }) }, 'name_taken'],
-    ['one that is another person’s', { pushed: { account: account(scim), isLinked: true } }, 'name_taken'],
-    ['one that was deactivated', { pushed: free({ ...scim, isActive: false }) }, 'account_deactivated'],
-    ['one of SCIM’s by name alone', { named: free(scim) }, 'name_taken'],
-    ['one of an import by name', { named: free() }, 'link'],
+    ['the account that was pushed for them', { externalIdAccount: free(scim) }, 'link'],
+    ['it, whatever has their name', { externalIdAccount: free(scim), accountByName: free({ id: 8 }) }, 'link'],
+    [
+      'their own, whatever is pushed later',
+      { linkedAccount: account(), externalIdAccount: free({ id: 8 }) },
+      'sign-in',
+    ],
+    ['one that has a password', { externalIdAccount: free({ ...scim, hasPassword: true }) }, 'name_taken'],
+    ['one that is another person’s', { externalIdAccount: { account: account(scim), isLinked: true } }, 'name_taken'],
+    ['one that was deactivated', { externalIdAccount: free({ ...scim, isActive: false }) }, 'account_deactivated'],
+    ['one of SCIM’s by name alone', { accountByName: free(scim) }, 'name_taken'],
+    ['one of an import by name', { accountByName: free() }, 'link'],
   ])('%s', (_, present, outcome) => {
     const person = { issuer: CLAIMS.issuer, subject: 'f0a1', name: 'erin.test', email: null, externalId: 'e1' };
-    const nobody = { linked: null, pushed: null, named: null };
+    const nobody = { linkedAccount: null, externalIdAccount: null, accountByName: null };
     const rules = { createAccounts: true, externalIdClaim: 'oid' };
     const decision = decidePerson(person, { ...nobody, ...present }, rules);
     expect(decision.kind === 'failed' ? decision.code : decision.kind).toBe(outcome);

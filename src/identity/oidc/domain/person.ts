@@ -1,6 +1,6 @@
 import { type Account, accountNameProblem, emailProblem } from '../../../users/domain/account.js';
 import { type Claims, isIdentifier } from './claims.js';
-import { type Failed, failure, type SignInFailure } from './flow.js';
+import { type Failure, failure, type SignInFailure } from './flow.js';
 
 /** A person authenticated by the provider. */
 export interface Person {
@@ -10,11 +10,11 @@ export interface Person {
   /** The value of the name claim, of any type. */
   name: unknown;
   email: string | null;
-  /** SCIM's id of the person, read from a configured claim; null: the claim is absent. */
+  /** SCIM's external id of the person, read from a configured claim; null: the claim is absent. */
   externalId: string | null;
 }
 
-/** The person of claims. Null: the subject is no valid identifier. */
+/** The person that claims describe. Null: the claim for the subject is no valid identifier. */
 export function personOf(
   claims: Claims,
   {
@@ -40,17 +40,17 @@ export function accountNameOf({ name }: Person): string | null {
   return typeof name === 'string' && accountNameProblem(name) === null ? name : null;
 }
 
-/** The existing accounts that may be a person's. */
+/** The existing accounts that may belong to a person. */
 export interface PersonAccounts {
   /** The account that is linked to the person. */
-  linked: Account | null;
+  linkedAccount: Account | null;
   /** The account that SCIM created or adopted for the person's external id. */
-  pushed: FoundAccount | null;
+  externalIdAccount: CandidateAccount | null;
   /** The account that has exactly the person's name. */
-  named: FoundAccount | null;
+  accountByName: CandidateAccount | null;
 }
 
-interface FoundAccount {
+interface CandidateAccount {
   account: Account;
   isLinked: boolean;
 }
@@ -59,7 +59,7 @@ export type PersonDecision =
   | { kind: 'sign-in'; account: Account }
   | { kind: 'link'; account: Account }
   | { kind: 'create'; username: string; email: string | null }
-  | Failed<PersonRefusal>;
+  | Failure<PersonRefusal>;
 
 export type PersonRefusal = Extract<
   SignInFailure,
@@ -73,37 +73,38 @@ export interface PersonRules {
 }
 
 /**
- * Decides which account a person signs in to. A linked person keeps the account, whatever the names become. An unlinked person gets
- * the account with the external id or the name, if it has neither a password nor a link. If SCIM's external id is a claim, an account
- * of SCIM is not found by name, because people may be able to change their names.
+ * Decides which account a person signs in to: the linked one, else the one with the external id, else the one with the name, else a new
+ * one. An account that is found by external id or name must have no password and no link. If `externalIdClaim` is set, an account of SCIM
+ * is not found by name, because people may be able to change their names at the provider.
  */
 export function decidePerson(
   person: Person,
-  { linked, pushed, named }: PersonAccounts,
+  { linkedAccount, externalIdAccount, accountByName }: PersonAccounts,
   { createAccounts, externalIdClaim }: PersonRules,
 ): PersonDecision {
-  if (linked !== null) return linked.isActive ? { kind: 'sign-in', account: linked } : deactivated(linked);
-  if (pushed !== null) return first(pushed);
-  if (person.name === undefined || person.name === null || person.name === '') return refuse('name_missing');
+  if (linkedAccount !== null)
+    return linkedAccount.isActive ? { kind: 'sign-in', account: linkedAccount } : deactivatedDecision(linkedAccount);
+  if (externalIdAccount !== null) return firstSignInDecision(externalIdAccount);
+  if (person.name === undefined || person.name === null || person.name === '') return refusedDecision('name_missing');
   const username = accountNameOf(person);
-  if (username === null) return refuse('name_invalid');
-  if (named !== null) {
-    const isOfScim = externalIdClaim !== null && named.account.source === 'scim';
-    return isOfScim ? refuse('name_taken', named.account) : first(named);
+  if (username === null) return refusedDecision('name_invalid');
+  if (accountByName !== null) {
+    const isManagedByScim = externalIdClaim !== null && accountByName.account.source === 'scim';
+    return isManagedByScim ? refusedDecision('name_taken', accountByName.account) : firstSignInDecision(accountByName);
   }
-  return createAccounts ? { kind: 'create', username, email: person.email } : refuse('account_missing');
+  return createAccounts ? { kind: 'create', username, email: person.email } : refusedDecision('account_missing');
 }
 
-/** The decision for a found account at the person's first sign-in. */
-function first({ account, isLinked }: FoundAccount): PersonDecision {
-  if (account.hasPassword || isLinked) return refuse('name_taken', account);
-  return account.isActive ? { kind: 'link', account } : deactivated(account);
+/** The decision at a person's first sign-in, if an account with the person's external id or name exists. */
+function firstSignInDecision({ account, isLinked }: CandidateAccount): PersonDecision {
+  if (account.hasPassword || isLinked) return refusedDecision('name_taken', account);
+  return account.isActive ? { kind: 'link', account } : deactivatedDecision(account);
 }
 
-function deactivated(account: Account): PersonDecision {
-  return refuse('account_deactivated', account);
+function deactivatedDecision(account: Account): PersonDecision {
+  return refusedDecision('account_deactivated', account);
 }
 
-function refuse(code: PersonRefusal, account: Account | null = null): PersonDecision {
+function refusedDecision(code: PersonRefusal, account: Account | null = null): PersonDecision {
   return failure(code, 'person', account);
 }

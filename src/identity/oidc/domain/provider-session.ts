@@ -1,20 +1,18 @@
 import { type Claims, isAbsent, isIdentifier } from './claims.js';
 
-/** Identifies a person at a provider. */
 export interface PersonKey {
   issuer: string;
   subject: string;
 }
 
-/** The link of an account to a person. */
 export type Link = PersonKey & { linkedAt: Date };
 
-/** The provider's data of a session that began there. */
+/** The identity provider's data about a session that began with a sign-in at the provider. */
 export interface ProviderSession {
   issuer: string;
-  /** The claim `sub`, also if accounts are linked by another claim. */
+  /** The claim `sub`, even if the settings link accounts by another claim. */
   subject: string;
-  /** The id of the provider's own session; null: it has none. */
+  /** The provider's id of its own session; null: the provider gave none. */
   sid: string | null;
   /** The sealed ID token, for the sign-out at the provider; null: the session began with a presented token. */
   idToken: string | null;
@@ -25,36 +23,40 @@ export interface ProviderSession {
 /** A provider session with the time at which its token was issued. */
 export type NewProviderSession = ProviderSession & { issuedAt: Date };
 
-/** A session with a refresh token, with which the provider can be asked whether it goes on. */
+/** A session that is rechecked: the provider is asked to renew the session's refresh token, and a refusal ends the session. */
 export interface Recheck {
   userId: number;
   session: ProviderSession & { refreshToken: string };
-  /** When the provider was last asked about the session, or authenticated its person. */
+  /** When the provider last authenticated the person, or was last asked to renew the token, whichever is later. */
   askedAt: Date;
-  /** Whether a recheck is due and this call got it; concurrent calls get false. */
+  /** Whether a recheck is due and the caller must make it. Only one of several concurrent callers gets true. */
   isDue: boolean;
 }
 
-/** A sign-in for which a web client gets tokens in exchange for a code. */
+/** A finished sign-in that waits until the web client exchanges its code for tokens. */
 export interface SignInCode {
   session: ProviderSession;
   userId: number;
-  /** The client's challenge (RFC 7636, S256). */
+  /** The web client's challenge (RFC 7636, S256). */
   challenge: string;
   /** When the person signed in at the provider itself. */
   provedAt: Date;
   expiresAt: Date;
 }
 
-/** @param sealed null: the session began with a presented token. @returns null: the claims lack the ids by which the provider ends sessions */
+/**
+ * The data about a session from verified claims.
+ * @param sealedTokens the provider's tokens, sealed; null: the session began with a presented token
+ * @returns null: `sub` or `sid`, by which the provider ends sessions, is invalid
+ */
 export function providerSessionOf(
   { sub, sid, iat }: Claims,
   issuer: string,
-  sealed: Pick<ProviderSession, 'idToken' | 'refreshToken'> | null,
+  sealedTokens: Pick<ProviderSession, 'idToken' | 'refreshToken'> | null,
 ): NewProviderSession | null {
   if (!isIdentifier(sub)) return null;
   const issuedAt = new Date(Number(iat) * 1000);
-  const kept = { issuer, subject: sub, issuedAt, ...(sealed ?? { idToken: null, refreshToken: null }) };
-  if (isAbsent(sid)) return { ...kept, sid: null };
-  return isIdentifier(sid) ? { ...kept, sid } : null;
+  const sessionFields = { issuer, subject: sub, issuedAt, ...(sealedTokens ?? { idToken: null, refreshToken: null }) };
+  if (isAbsent(sid)) return { ...sessionFields, sid: null };
+  return isIdentifier(sid) ? { ...sessionFields, sid } : null;
 }

@@ -1,7 +1,7 @@
 import { SkippingTimers } from '../../../../test/support/fakes/fake-timers.js';
 import { LastGoodDocument } from './last-good.js';
 
-const LIFETIME = { fresh: 60_000, stale: 600_000, pause: 10_000 };
+const LIFETIME = { freshMs: 60_000, staleMs: 600_000, pauseMs: 10_000 };
 
 describe('LastGood', () => {
   it.each([0, 0.4])(

@@ -1,19 +1,18 @@
 import type { Timers } from '../../../kernel/clock.js';
 
-/** Durations in milliseconds. */
 export interface Lifetime {
-  /** How long a fetched document is used without fetching again. */
-  fresh: number;
-  /** How long the last good document is used while fetches fail. */
-  stale: number;
-  /** The least time between two fetches, failed ones included. */
-  pause: number;
+  /** The time for which a document is used without fetching it again. */
+  freshMs: number;
+  /** The greatest age of the last good document at which it is still used while fetches fail. */
+  staleMs: number;
+  /** The least time between two fetches, including failed ones. */
+  pauseMs: number;
 }
 
 /** Fetches a document of the provider on demand and caches it. While fetches fail, the last good document is used. */
 export class LastGoodDocument<T> {
-  private held: { value: T; at: number } | null = null;
-  private last: { outcome: Promise<T>; at: number } | null = null;
+  private cache: { value: T; timestamp: number } | null = null;
+  private lastFetch: { outcome: Promise<T>; timestamp: number } | null = null;
 
   constructor(
     private readonly fetch: () => Promise<T>,
@@ -21,39 +20,40 @@ export class LastGoodDocument<T> {
     private readonly timers: Timers,
   ) {}
 
-  /** @throws the error of the fetch, if there is no usable document */
   async get(): Promise<T> {
-    const { held } = this;
-    if (held !== null && this.elapsedSince(held.at) < this.lifetime.fresh) return held.value;
+    const { cache } = this;
+    if (cache !== null && this.elapsedSince(cache.timestamp) < this.lifetime.freshMs) return cache.value;
     try {
       return await this.renew();
     } catch (error) {
-      if (held !== null && this.elapsedSince(held.at) < this.lifetime.stale) return held.value;
+      if (cache !== null && this.elapsedSince(cache.timestamp) < this.lifetime.staleMs) return cache.value;
       throw error;
     }
   }
 
-  /** Fetches now, or returns the outcome of a fetch within the pause. @throws the error of the fetch */
+  /** Fetches the document. Within the pause after a fetch, returns the outcome of that fetch. @throws the error of the fetch */
   renew(): Promise<T> {
-    const { last } = this;
-    return last !== null && this.elapsedSince(last.at) < this.lifetime.pause ? last.outcome : this.fetchNow();
+    const { lastFetch } = this;
+    return lastFetch !== null && this.elapsedSince(lastFetch.timestamp) < this.lifetime.pauseMs
+      ? lastFetch.outcome
+      : this.fetchNow();
   }
 
-  /** Returns a document that is fetched after this call, once the pause is over. @throws the error of the fetch */
+  /** Waits until the pause is over, and returns a document fetched after this call. @throws the error of the fetch */
   async fetchNewer(): Promise<T> {
-    const { last } = this;
-    const rest = last === null ? 0 : this.lifetime.pause - this.elapsedSince(last.at);
-    if (rest > 0) await this.timers.wait(rest);
-    // Does not call renew(): the timer may end a fraction of a millisecond early, and renew() would return the old outcome.
-    return this.last === null || this.last === last ? this.fetchNow() : this.last.outcome;
+    const { lastFetch } = this;
+    const remainingMs = lastFetch === null ? 0 : this.lifetime.pauseMs - this.elapsedSince(lastFetch.timestamp);
+    if (remainingMs > 0) await this.timers.wait(remainingMs);
+    // Not `renew`: the timer may end a fraction of a millisecond early, and `renew` would then return the outcome of the former fetch.
+    return this.lastFetch === null || this.lastFetch === lastFetch ? this.fetchNow() : this.lastFetch.outcome;
   }
 
   private fetchNow(): Promise<T> {
     const outcome = this.fetch().then((value) => {
-      this.held = { value, at: this.timers.now() };
+      this.cache = { value, timestamp: this.timers.now() };
       return value;
     });
-    this.last = { outcome, at: this.timers.now() };
+    this.lastFetch = { outcome, timestamp: this.timers.now() };
     return outcome;
   }
 

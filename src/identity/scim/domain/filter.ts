@@ -1,9 +1,10 @@
-import { invalid, MAX_TEXT, type ScimType, jsonExcerpt } from './values.js';
+import { refusal, MAX_CHARS, type ScimType, jsonExcerpt } from './values.js';
 
 /** An attribute's path such as `name.familyName`, in lower case, because attributes are compared without case (RFC 7643 section 2.1). */
 export interface AttributePath {
   attribute: string;
-  sub: string | null;
+  /** The sub-attribute, such as `familyname`. */
+  part: string | null;
   /** Whether the attribute belongs to an extension schema. Such attributes are accepted and dropped. */
   isForeign: boolean;
 }
@@ -13,7 +14,7 @@ export const CORE_SCHEMAS = {
   Group: 'urn:ietf:params:scim:schemas:core:2.0:Group',
 } as const;
 
-const CORE = new Set(Object.values(CORE_SCHEMAS).map((urn) => urn.toLowerCase()));
+const CORE_URNS = new Set(Object.values(CORE_SCHEMAS).map((urn) => urn.toLowerCase()));
 const ATTRIBUTE_NAME = /^\$?[a-z_][\w$-]*$/;
 
 /**
@@ -21,19 +22,19 @@ const ATTRIBUTE_NAME = /^\$?[a-z_][\w$-]*$/;
  * @returns null: the text is no path
  */
 export function attributePath(text: string): AttributePath | null {
-  const lower = text.toLowerCase();
-  const end = lower.startsWith('urn:') ? lower.lastIndexOf(':') : -1;
-  const isForeign = end >= 0 && !CORE.has(lower.slice(0, end));
+  const lowerText = text.toLowerCase();
+  const urnEnd = lowerText.startsWith('urn:') ? lowerText.lastIndexOf(':') : -1;
+  const isForeign = urnEnd >= 0 && !CORE_URNS.has(lowerText.slice(0, urnEnd));
   // Foreign attributes are neither read nor written, so any form of name is accepted.
-  if (isForeign) return { attribute: lower, sub: null, isForeign };
-  const [attribute = '', sub = null, ...more] = lower.slice(end + 1).split('.');
-  const isPath = [attribute, sub ?? attribute].every((name) => ATTRIBUTE_NAME.test(name)) && more.length === 0;
-  return isPath ? { attribute, sub, isForeign } : null;
+  if (isForeign) return { attribute: lowerText, part: null, isForeign };
+  const [attribute = '', part = null, ...extraParts] = lowerText.slice(urnEnd + 1).split('.');
+  const isPath = [attribute, part ?? attribute].every((name) => ATTRIBUTE_NAME.test(name)) && extraParts.length === 0;
+  return isPath ? { attribute, part, isForeign } : null;
 }
 
-/** Whether a key of a body is the URN of a core schema. Its value then contains attributes. */
+/** Whether a key of a body is the URN of a core schema. The value of such a key is an object with attributes. */
 export function isCoreSchema(key: string): boolean {
-  return CORE.has(key.toLowerCase());
+  return CORE_URNS.has(key.toLowerCase());
 }
 
 export const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const;
@@ -48,15 +49,15 @@ export type Filter =
   | { kind: 'compare'; path: AttributePath; comparison: Comparison; value: Literal }
   | { kind: 'any'; path: AttributePath; filter: Filter };
 
-/** The target of an operation of PATCH: `emails[type eq "work"].value`. */
+/** The target of a PATCH operation, such as `emails[type eq "work"].value`. `filter` is the filter in the brackets. */
 export interface PatchPath extends AttributePath {
   filter: Filter | null;
 }
 
-/** `depth`: nested brackets and `not`. `nodes`: comparisons plus operators. `length`: characters, as many as Node allows in a URL. */
+/** Limits of a filter. `depth`: nested brackets and `not`. `nodes`: comparisons plus operators. `length`: characters, the most that Node accepts in a URL. */
 const LIMITS = { depth: 10, nodes: 200, length: 16_384 };
 
-/** The most comparisons that a filter makes with one entry. */
+/** The most comparisons that are needed to test a filter on one entry of a list. */
 export function countComparisons(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
@@ -73,26 +74,26 @@ export function countComparisons(filter: Filter): number {
 
 /** @throws Refused 400 `invalidFilter` */
 export function parseFilter(text: string): Filter {
-  const reader = new Reader(text, 'invalidFilter');
-  const filter = reader.filter(0);
-  reader.end();
+  const reader = new FilterReader(text, 'invalidFilter');
+  const filter = reader.readFilter(0);
+  reader.expectEnd();
   return filter;
 }
 
 /** @throws Refused 400 `invalidPath` */
 export function parsePatchPath(text: string): PatchPath {
-  const reader = new Reader(text, 'invalidPath');
-  const path = reader.target();
-  reader.end();
+  const reader = new FilterReader(text, 'invalidPath');
+  const path = reader.readPatchPath();
+  reader.expectEnd();
   return path;
 }
 
-/** A word, a quoted text, or a bracket. */
+/** Matches a token of a filter: a word, a quoted text, or a bracket. */
 const TOKEN = /\s*([^\s()[\]"]+|"(?:[^"\\]|\\.)*"|[()[\]])/y;
 
-class Reader {
-  private at = 0;
-  private nodes = 0;
+class FilterReader {
+  private offset = 0;
+  private nodeCount = 0;
   /** The next token; null: the text has ended. */
   private token: string | null = null;
 
@@ -104,69 +105,69 @@ class Reader {
     this.advance();
   }
 
-  end(): void {
-    if (this.token !== null) throw this.unexpected();
+  expectEnd(): void {
+    if (this.token !== null) throw this.unexpectedToken();
   }
 
-  target(): PatchPath {
+  readPatchPath(): PatchPath {
     const path = this.path();
     if (!this.takeIf('[')) return { ...path, filter: null };
-    if (path.sub !== null) throw this.fault('a list has no part before its brackets');
-    const filter = this.filter(1);
+    if (path.part !== null) throw this.fault('a list has no part before its brackets');
+    const filter = this.readFilter(1);
     this.expect(']');
-    return { ...path, filter, sub: this.subAttribute()?.attribute ?? null };
+    return { ...path, filter, part: this.readSubAttribute()?.attribute ?? null };
   }
 
-  /** `or` binds weakest, then `and`, then `not`. */
-  filter(depth: number): Filter {
-    let left = this.conjunction(depth);
-    while (this.takeWordIf('or')) left = this.node({ kind: 'or', left, right: this.conjunction(depth) });
+  /** Reads a filter. `and` binds stronger than `or`, and `not` binds strongest. */
+  readFilter(nesting: number): Filter {
+    let left = this.readConjunction(nesting);
+    while (this.takeWordIf('or')) left = this.countNode({ kind: 'or', left, right: this.readConjunction(nesting) });
     return left;
   }
 
-  private conjunction(depth: number): Filter {
-    let left = this.factor(depth);
-    while (this.takeWordIf('and')) left = this.node({ kind: 'and', left, right: this.factor(depth) });
+  private readConjunction(nesting: number): Filter {
+    let left = this.readFactor(nesting);
+    while (this.takeWordIf('and')) left = this.countNode({ kind: 'and', left, right: this.readFactor(nesting) });
     return left;
   }
 
-  private factor(depth: number): Filter {
-    if (depth > LIMITS.depth) throw this.fault(`nested more than ${LIMITS.depth} levels deep`);
-    if (this.takeIf('(')) return this.expectClosed(this.filter(depth + 1), ')');
+  private readFactor(nesting: number): Filter {
+    if (nesting > LIMITS.depth) throw this.fault(`nested more than ${LIMITS.depth} levels deep`);
+    if (this.takeIf('(')) return this.expectClosed(this.readFilter(nesting + 1), ')');
     // `not` is the operator only before a bracket; otherwise it may be an attribute.
-    if (this.token?.toLowerCase() === 'not' && /^\s*\(/.test(this.text.slice(this.at))) {
+    if (this.token?.toLowerCase() === 'not' && /^\s*\(/.test(this.text.slice(this.offset))) {
       this.advance();
       this.expect('(');
-      return this.node({ kind: 'not', filter: this.expectClosed(this.filter(depth + 1), ')') });
+      return this.countNode({ kind: 'not', filter: this.expectClosed(this.readFilter(nesting + 1), ')') });
     }
-    return this.expression(depth);
+    return this.readExpression(nesting);
   }
 
-  private expression(depth: number): Filter {
+  private readExpression(nesting: number): Filter {
     const path = this.path();
-    if (!this.takeIf('[')) return this.test(path);
-    const left = this.expectClosed(this.filter(depth + 1), ']');
-    // Some clients send `emails[type eq "work"].value eq "x"`: one entry must fulfil both conditions.
-    const sub = this.subAttribute();
-    const filter = sub === null ? left : this.node({ kind: 'and', left, right: this.test(sub) });
-    return this.node({ kind: 'any', path, filter });
+    if (!this.takeIf('[')) return this.readAttributeTest(path);
+    const left = this.expectClosed(this.readFilter(nesting + 1), ']');
+    // Some clients send `emails[type eq "work"].value eq "x"`. It means that one entry fulfils both conditions.
+    const part = this.readSubAttribute();
+    const filter = part === null ? left : this.countNode({ kind: 'and', left, right: this.readAttributeTest(part) });
+    return this.countNode({ kind: 'any', path, filter });
   }
 
-  /** The operator after an attribute, with its value. */
-  private test(path: AttributePath): Filter {
+  /** Reads the operator after an attribute, and the value to compare with. */
+  private readAttributeTest(path: AttributePath): Filter {
     const word = this.takeWord(() => true)?.toLowerCase();
-    if (word === 'pr') return this.node({ kind: 'present', path });
+    if (word === 'pr') return this.countNode({ kind: 'present', path });
     const comparison = COMPARISONS.find((each) => each === word);
     if (comparison === undefined) throw this.fault(`${jsonExcerpt(word ?? '')} is no operator`);
-    return this.node({ kind: 'compare', path, comparison, value: this.literal() });
+    return this.countNode({ kind: 'compare', path, comparison, value: this.readLiteral() });
   }
 
-  /** The sub-attribute after brackets, such as `.value`; null: there is none. */
-  private subAttribute(): AttributePath | null {
+  /** Reads the sub-attribute after brackets, such as `.value`; null: no sub-attribute follows. */
+  private readSubAttribute(): AttributePath | null {
     const word = this.takeWord((text) => text.startsWith('.'));
     if (word === null) return null;
     const path = attributePath(word.slice(1));
-    if (path?.sub !== null || path.isForeign) throw this.fault(`${jsonExcerpt(word)} is no part of an attribute`);
+    if (path?.part !== null || path.isForeign) throw this.fault(`${jsonExcerpt(word)} is no part of an attribute`);
     return path;
   }
 
@@ -178,17 +179,17 @@ class Reader {
     return path;
   }
 
-  /** A JSON literal, or `True` or `False`, as some clients write them. */
-  private literal(): Literal {
+  /** Reads a JSON literal. Also accepts `True` and `False`, as some clients write them. */
+  private readLiteral(): Literal {
     const { token } = this;
-    if (token === null || /^[()[\]]/.test(token)) throw this.unexpected();
+    if (token === null || /^[()[\]]/.test(token)) throw this.unexpectedToken();
     this.advance();
     try {
       const value: unknown = JSON.parse(/^(true|false|null)$/i.test(token) ? token.toLowerCase() : token);
       const isText = typeof value === 'string';
-      if (isText && value.length > MAX_TEXT) throw this.fault(`a text has more than ${MAX_TEXT} characters`);
+      if (isText && value.length > MAX_CHARS) throw this.fault(`a text has more than ${MAX_CHARS} characters`);
       // PostgreSQL cannot store NUL and lone surrogates.
-      if (isText && /[\0\p{Cs}]/u.test(value)) throw this.fault('a text holds a character that none may hold');
+      if (isText && /[\0\p{Cs}]/u.test(value)) throw this.fault('a text contains a NUL character or a lone surrogate');
       if (isText || typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
@@ -196,9 +197,9 @@ class Reader {
     throw this.fault(`${jsonExcerpt(token)} is no value`);
   }
 
-  private node(filter: Filter): Filter {
-    this.nodes += 1;
-    if (this.nodes > LIMITS.nodes) throw this.fault(`more than ${LIMITS.nodes} comparisons and operators`);
+  private countNode(filter: Filter): Filter {
+    this.nodeCount += 1;
+    if (this.nodeCount > LIMITS.nodes) throw this.fault(`more than ${LIMITS.nodes} comparisons and operators`);
     return filter;
   }
 
@@ -208,7 +209,7 @@ class Reader {
   }
 
   private expect(bracket: string): void {
-    if (!this.takeIf(bracket)) throw this.token === null ? this.fault(`${bracket} is missing`) : this.unexpected();
+    if (!this.takeIf(bracket)) throw this.token === null ? this.fault(`${bracket} is missing`) : this.unexpectedToken();
   }
 
   private takeIf(bracket: string): boolean {
@@ -221,49 +222,49 @@ class Reader {
     return this.takeWord((text) => text.toLowerCase() === word) !== null;
   }
 
-  private takeWord(isWanted: (text: string) => boolean): string | null {
+  private takeWord(isAccepted: (text: string) => boolean): string | null {
     const { token } = this;
-    if (token === null || /^["()[\]]/.test(token) || !isWanted(token)) return null;
+    if (token === null || /^["()[\]]/.test(token) || !isAccepted(token)) return null;
     this.advance();
     return token;
   }
 
   private advance(): void {
-    TOKEN.lastIndex = this.at;
+    TOKEN.lastIndex = this.offset;
     this.token = TOKEN.exec(this.text)?.[1] ?? null;
-    if (this.token !== null) this.at = TOKEN.lastIndex;
-    else if (this.text.slice(this.at).trim() !== '') throw this.fault('a text in quotes does not end');
+    if (this.token !== null) this.offset = TOKEN.lastIndex;
+    else if (this.text.slice(this.offset).trim() !== '') throw this.fault('a text in quotes does not end');
   }
 
-  private unexpected(): Error {
+  private unexpectedToken(): Error {
     return this.fault(this.token === null ? 'it ends early' : `${jsonExcerpt(this.token)} is not expected there`);
   }
 
-  private fault(what: string): Error {
+  private fault(problem: string): Error {
     const name = this.scimType === 'invalidPath' ? 'path' : 'filter';
-    return invalid(this.scimType, `Invalid ${name} near character ${this.at}: ${what}.`);
+    return refusal(this.scimType, `Invalid ${name} near character ${this.offset}: ${problem}.`);
   }
 }
 
-/** The most comparisons of one request. So many block the process for some tenths of a second. */
-const MOST_COMPARISONS = 500_000;
+/** The most comparisons of one request. So many comparisons block the process for some tenths of a second. */
+const MAX_COMPARISONS = 500_000;
 
-/** Makes a predicate of a filter for a number of entries. @throws Refused 400 `tooMany` */
-export type EntryMatchers = (filter: Filter, entries: number) => (entry: object) => boolean;
+/** A function that makes a predicate from a filter. The caller applies the predicate to `entryCount` entries. @throws Refused 400 `tooMany` */
+export type MakeEntryMatcher = (filter: Filter, entryCount: number) => (entry: object) => boolean;
 
-/** Makes the predicates of one request, and counts their comparisons before they run. */
-export function entryMatchers(): EntryMatchers {
-  let comparisons = 0;
-  return (filter, entries) => {
-    comparisons += countComparisons(filter) * entries;
-    if (comparisons > MOST_COMPARISONS) {
-      throw invalid('tooMany', `The filters make more than ${MOST_COMPARISONS} comparisons with entries of the list.`);
+/** The function that makes the predicates of one request. Refuses a filter before the comparisons of the request exceed the limit. */
+export function entryMatcherMaker(): MakeEntryMatcher {
+  let comparisonCount = 0;
+  return (filter, entryCount) => {
+    comparisonCount += countComparisons(filter) * entryCount;
+    if (comparisonCount > MAX_COMPARISONS) {
+      throw refusal('tooMany', `The filters make more than ${MAX_COMPARISONS} comparisons with entries of the list.`);
     }
     return (entry) => entryMatches(filter, entry);
   };
 }
 
-/** Whether an entry fulfils a filter of PATCH. Its keys are in lower case; texts are compared without case (RFC 7643 section 4.1.2). */
+/** Whether an entry fulfils a filter of PATCH. The entry's keys are in lower case; texts are compared without case (RFC 7643 section 4.1.2). */
 function entryMatches(filter: Filter, entry: object): boolean {
   switch (filter.kind) {
     case 'and':
@@ -297,11 +298,11 @@ const TEXT_TESTS: Record<Comparison, (a: string, b: string) => boolean> = {
   le: (a, b) => a <= b,
 };
 
-function isFulfilled(comparison: Comparison, value: unknown, wanted: Literal): boolean {
-  if (typeof value === 'string' && typeof wanted === 'string') {
-    return TEXT_TESTS[comparison](value.toLowerCase(), wanted.toLowerCase());
+function isFulfilled(comparison: Comparison, value: unknown, literal: Literal): boolean {
+  if (typeof value === 'string' && typeof literal === 'string') {
+    return TEXT_TESTS[comparison](value.toLowerCase(), literal.toLowerCase());
   }
-  const isText = typeof value === 'boolean' && typeof wanted === 'string';
-  const isEqual = value === (isText ? wanted.toLowerCase() === 'true' : wanted);
+  const isBooleanAsText = typeof value === 'boolean' && typeof literal === 'string';
+  const isEqual = value === (isBooleanAsText ? literal.toLowerCase() === 'true' : literal);
   return comparison === 'ne' ? !isEqual : comparison === 'eq' && isEqual;
 }

@@ -1,59 +1,63 @@
 import { createHash } from 'node:crypto';
 import { CORE_SCHEMAS } from './filter.js';
 import type { ScimGroup } from './group-changes.js';
-import { MOST_RESULTS } from './list-request.js';
+import { MAX_RESULTS } from './list-request.js';
 import type { ScimUser } from './user-attributes.js';
 
-/** A resource in an answer. `version` is its ETag. */
+/** The body of an answer. `version` is the resource's ETag. */
 export interface ResourceForm {
   id: string;
   meta: { location: string; version: string };
 }
 
-/** A user in an answer, without unset attributes (RFC 7643 section 2.5). @param base address of the routes */
-export function userForm(user: ScimUser, base: string): ResourceForm {
-  const name = defined(user.name);
+/** A user in an answer, without unset attributes (RFC 7643 section 2.5). @param baseUrl address of SCIM's routes */
+export function userForm(user: ScimUser, baseUrl: string): ResourceForm {
+  const name = withoutNulls(user.name);
   const form = {
     schemas: [CORE_SCHEMAS.User],
     id: String(user.id),
-    ...defined({ externalId: user.externalId }),
+    ...withoutNulls({ externalId: user.externalId }),
     userName: user.userName,
     ...(Object.keys(name).length > 0 && { name }),
-    ...defined({ displayName: user.displayName }),
-    ...(user.emails.length > 0 && { emails: user.emails.map(defined) }),
+    ...withoutNulls({ displayName: user.displayName }),
+    ...(user.emails.length > 0 && { emails: user.emails.map(withoutNulls) }),
     active: user.active,
     ...(user.groups.length > 0 && {
-      groups: user.groups.map(({ id, name }) => ({ value: String(id), $ref: `${base}/Groups/${id}`, display: name })),
+      groups: user.groups.map(({ id, name }) => ({
+        value: String(id),
+        $ref: `${baseUrl}/Groups/${id}`,
+        display: name,
+      })),
     }),
   };
   const meta = { resourceType: 'User', created: user.createdAt, lastModified: user.changedAt };
-  const location = `${base}/Users/${user.id}`;
+  const location = `${baseUrl}/Users/${user.id}`;
   const digest = createHash('sha256').update(JSON.stringify(form)).digest('base64url');
-  // A weak ETag (RFC 9110 section 8.8.1).
+  // `version` is a weak ETag (RFC 9110 section 8.8.1).
   return { ...form, meta: { ...meta, location, version: `W/"${digest.slice(0, 22)}"` } };
 }
 
-/** A group in an answer. Its version is a rising number, so that it is known without the members. @param base address of the routes */
-export function groupForm(group: ScimGroup, base: string): ResourceForm {
+/** A group in an answer. Its version is a stored number, so that the version is known without reading members. @param baseUrl address of SCIM's routes */
+export function groupForm(group: ScimGroup, baseUrl: string): ResourceForm {
   const members = (group.memberIds ?? []).map((id) => ({
-    ...{ value: String(id), $ref: `${base}/Users/${id}`, type: 'User' },
+    ...{ value: String(id), $ref: `${baseUrl}/Users/${id}`, type: 'User' },
   }));
-  const location = `${base}/Groups/${group.id}`;
+  const location = `${baseUrl}/Groups/${group.id}`;
   const meta = { resourceType: 'Group', created: group.createdAt, lastModified: group.changedAt };
   return {
-    ...{ schemas: [CORE_SCHEMAS.Group], id: String(group.id), ...defined({ externalId: group.externalId }) },
+    ...{ schemas: [CORE_SCHEMAS.Group], id: String(group.id), ...withoutNulls({ externalId: group.externalId }) },
     ...{ displayName: group.name, ...(members.length > 0 && { members }) },
     meta: { ...meta, location, version: `W/"${group.version}"` },
   };
 }
 
-function defined<T extends object>(fields: T): Partial<T> {
+function withoutNulls<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Partial<T>;
 }
 
 /** An attribute with the default characteristics of RFC 7643 section 2.2, overridden by `characteristics`. */
 function attribute(name: string, description: string, characteristics: Record<string, unknown> = {}): object {
-  const { type = 'string', ...others } = characteristics;
+  const { type = 'string', ...otherCharacteristics } = characteristics;
   return {
     name,
     type,
@@ -64,14 +68,14 @@ function attribute(name: string, description: string, characteristics: Record<st
     mutability: 'readWrite',
     returned: 'default',
     uniqueness: 'none',
-    ...others,
+    ...otherCharacteristics,
   };
 }
 
 const EXTERNAL_ID = attribute('externalId', "The identity provider's own id.", { caseExact: true });
 
-/** `active` is required because a client cannot remove it. */
-const USER = [
+/** The attributes of a user in the schema. `active` is required, because a client cannot unset it. */
+const USER_ATTRIBUTES = [
   attribute('userName', 'The name on the engine, unique in any case.', { required: true, uniqueness: 'server' }),
   EXTERNAL_ID,
   attribute('name', "The parts of the person's name.", {
@@ -107,7 +111,7 @@ const USER = [
   }),
 ];
 
-const GROUP = [
+const GROUP_ATTRIBUTES = [
   attribute('displayName', "The group's name, unique in any case.", { required: true, uniqueness: 'server' }),
   EXTERNAL_ID,
   attribute('members', 'The users in the group.', {
@@ -123,41 +127,42 @@ const GROUP = [
   }),
 ];
 
-const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
-const RESOURCE_TYPE = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
+const SCHEMA_URN = 'urn:ietf:params:scim:schemas:core:2.0:Schema';
+const RESOURCE_TYPE_URN = 'urn:ietf:params:scim:schemas:core:2.0:ResourceType';
 
-const TYPES = [
-  { name: 'User', description: 'An account', attributes: USER },
-  { name: 'Group', description: 'A group of accounts', attributes: GROUP },
+const RESOURCE_TYPES = [
+  { name: 'User', description: 'An account', attributes: USER_ATTRIBUTES },
+  { name: 'Group', description: 'A group of accounts', attributes: GROUP_ATTRIBUTES },
 ] as const;
 
-/** The schemas (RFC 7643 section 7). @param base address of the routes */
-export function schemas(base: string): { id: string }[] {
-  return TYPES.map((type) => {
+/** The schemas (RFC 7643 section 7). @param baseUrl address of SCIM's routes */
+export function schemas(baseUrl: string): { id: string }[] {
+  return RESOURCE_TYPES.map((type) => {
     const id = CORE_SCHEMAS[type.name];
-    return { schemas: [SCHEMA], id, ...type, meta: { resourceType: 'Schema', location: `${base}/Schemas/${id}` } };
+    const meta = { resourceType: 'Schema', location: `${baseUrl}/Schemas/${id}` };
+    return { schemas: [SCHEMA_URN], id, ...type, meta };
   });
 }
 
 /** The resource types (RFC 7643 section 6). */
-export function resourceTypes(base: string): { id: string }[] {
-  return TYPES.map(({ name }) => {
-    const meta = { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${name}` };
-    const named = { id: name, name, endpoint: `/${name}s` };
-    return { schemas: [RESOURCE_TYPE], ...named, schema: CORE_SCHEMAS[name], meta };
+export function resourceTypes(baseUrl: string): { id: string }[] {
+  return RESOURCE_TYPES.map(({ name }) => {
+    const meta = { resourceType: 'ResourceType', location: `${baseUrl}/ResourceTypes/${name}` };
+    const typeFields = { id: name, name, endpoint: `/${name}s` };
+    return { schemas: [RESOURCE_TYPE_URN], ...typeFields, schema: CORE_SCHEMAS[name], meta };
   });
 }
 
 /** The service provider configuration (RFC 7643 section 5). */
-export function serviceProviderConfig(base: string): object {
-  const absent = { supported: false };
+export function serviceProviderConfig(baseUrl: string): object {
+  const unsupportedFeature = { supported: false };
   return {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
     patch: { supported: true },
-    bulk: { ...absent, maxOperations: 0, maxPayloadSize: 0 },
-    filter: { supported: true, maxResults: MOST_RESULTS },
-    changePassword: absent,
-    sort: absent,
+    bulk: { ...unsupportedFeature, maxOperations: 0, maxPayloadSize: 0 },
+    filter: { supported: true, maxResults: MAX_RESULTS },
+    changePassword: unsupportedFeature,
+    sort: unsupportedFeature,
     etag: { supported: true },
     authenticationSchemes: [
       {
@@ -167,6 +172,6 @@ export function serviceProviderConfig(base: string): object {
         primary: true,
       },
     ],
-    meta: { resourceType: 'ServiceProviderConfig', location: `${base}/ServiceProviderConfig` },
+    meta: { resourceType: 'ServiceProviderConfig', location: `${baseUrl}/ServiceProviderConfig` },
   };
 }

@@ -1,11 +1,11 @@
 import { accountNameProblem } from '../../../users/domain/account.js';
-import { type EntryMatchers, entryMatchers, type Filter } from './filter.js';
+import { type MakeEntryMatcher, entryMatcherMaker, type Filter } from './filter.js';
 import { attributesOf, type Operation } from './patch.js';
 import {
   booleanOf,
   entriesOf,
   identifierOf,
-  invalid,
+  refusal,
   membersOf,
   refuseOtherId,
   requiredName,
@@ -24,7 +24,7 @@ export interface UserName {
   givenName: string | null;
 }
 
-/** The attributes of a user that a client of SCIM can set. Null: unset. */
+/** The attributes of a user that a client of SCIM can set. Null means that an attribute is not set. */
 export interface UserAttributes {
   userName: string;
   externalId: string | null;
@@ -50,29 +50,34 @@ export const UNSET_ATTRIBUTES = {
 };
 
 /**
- * The attributes of a new or replaced user. Attributes that are missing in the body are unset, except `active`, which stays.
- * @param present the user that is replaced; null: a new one
+ * The attributes of a new or replaced user. Attributes that are missing in the body are unset; a missing `active` keeps its value.
+ * @param replacedUser the user that is replaced; null: the user is new
  * @throws Refused 400
  */
-export function userOfBody(body: unknown, present: { id: string; active: boolean } | null): UserAttributes {
-  const empty = { ...UNSET_ATTRIBUTES, userName: '', emails: [], active: present?.active ?? true };
-  const user = patchUser(empty, present?.id ?? null, attributesOf(body));
-  if (user.userName === '') throw invalid('invalidValue', 'userName is required.');
+export function userOfBody(body: unknown, replacedUser: { id: string; active: boolean } | null): UserAttributes {
+  const emptyUser = { ...UNSET_ATTRIBUTES, userName: '', emails: [], active: replacedUser?.active ?? true };
+  const user = patchUser(emptyUser, replacedUser?.id ?? null, attributesOf(body));
+  if (user.userName === '') throw refusal('invalidValue', 'userName is required.');
   return user;
 }
 
 /**
  * The attributes after the operations, applied in their order. Attributes that the service does not store are dropped.
- * @param id the only id that the body may contain; null: a new user, for whom an id is ignored
+ * @param id the user's id: the operations may contain no other id. Null for a new user: an id in the operations is ignored
  * @throws Refused 400
  */
 export function patchUser(user: UserAttributes, id: string | null, operations: readonly Operation[]): UserAttributes {
-  const matcher = entryMatchers();
-  return operations.reduce((changed, operation) => after(changed, id, operation, matcher), user);
+  const makeMatcher = entryMatcherMaker();
+  return operations.reduce((result, operation) => applyOperation(result, id, operation, makeMatcher), user);
 }
 
-function after(user: UserAttributes, id: string | null, operation: Operation, matcher: EntryMatchers): UserAttributes {
-  const { path, op, isExplicit } = operation;
+function applyOperation(
+  user: UserAttributes,
+  id: string | null,
+  operation: Operation,
+  makeMatcher: MakeEntryMatcher,
+): UserAttributes {
+  const { path, op, isPathGiven: isExplicit } = operation;
   const value = op === 'remove' ? null : operation.value;
   switch (path.attribute) {
     case 'username':
@@ -82,30 +87,30 @@ function after(user: UserAttributes, id: string | null, operation: Operation, ma
     case 'displayname':
       return { ...user, displayName: textOf(value, 'displayName') };
     case 'active':
-      if (op === 'remove') throw invalid('invalidValue', 'active cannot be removed.');
+      if (op === 'remove') throw refusal('invalidValue', 'active cannot be removed.');
       return { ...user, active: booleanOf(value, 'active') ?? user.active };
     case 'name':
       return { ...user, name: nameAfter(user.name, operation) };
     case 'emails':
-      return { ...user, emails: withOnePrimary(user.emails, emailsAfter(user.emails, operation, matcher)) };
+      return { ...user, emails: withOnePrimary(user.emails, emailsAfter(user.emails, operation, makeMatcher)) };
     case 'id':
       refuseOtherId(value, id);
       return user;
     case 'groups':
-      if (isExplicit) throw invalid('mutability', 'groups is read-only: members are changed in the group.');
+      if (isExplicit) throw refusal('mutability', 'groups is read-only: members are changed in the group.');
       return user;
     default:
       return user;
   }
 }
 
-/** Changes only the parts of the name that the value contains (RFC 7644 section 3.5.2.3). */
+/** The name after an operation. A value changes only the parts of the name that it contains (RFC 7644 section 3.5.2.3). */
 function nameAfter(name: UserName, { op, path, value }: Operation): UserName {
-  if (path.sub === null) {
+  if (path.part === null) {
     if (op === 'remove' || value === null || value === undefined) return UNSET_ATTRIBUTES.name;
-    return [...membersOf(value, 'name')].reduce((changed, [key, part]) => withPart(changed, key, part), name);
+    return [...membersOf(value, 'name')].reduce((result, [key, part]) => withPart(result, key, part), name);
   }
-  return withPart(name, path.sub, op === 'remove' ? null : value);
+  return withPart(name, path.part, op === 'remove' ? null : value);
 }
 
 function withPart(name: UserName, key: string, value: unknown): UserName {
@@ -116,59 +121,59 @@ function withPart(name: UserName, key: string, value: unknown): UserName {
 function emailsAfter(
   emails: readonly UserEmail[],
   { op, path, value }: Operation,
-  matcher: EntryMatchers,
+  makeMatcher: MakeEntryMatcher,
 ): UserEmail[] {
-  const { filter, sub } = path;
-  if (filter === null && sub === null) {
-    const given = entriesOf(value).map(emailOf);
-    if (op === 'replace') return given;
-    const isKnown = ({ value: text, type, primary }: UserEmail): boolean =>
+  const { filter, part } = path;
+  if (filter === null && part === null) {
+    const newEmails = entriesOf(value).map(emailOf);
+    if (op === 'replace') return newEmails;
+    const isExistingEmail = ({ value: text, type, primary }: UserEmail): boolean =>
       emails.some((each) => each.value === text && each.type === type && each.primary === primary);
-    if (op === 'add') return [...emails, ...given.filter((email) => !isKnown(email))];
-    // A removal without values removes all entries.
-    return emails.filter((each) => given.length > 0 && !given.some((email) => email.value === each.value));
+    if (op === 'add') return [...emails, ...newEmails.filter((email) => !isExistingEmail(email))];
+    // A removal without values removes all addresses.
+    return emails.filter((each) => newEmails.length > 0 && !newEmails.some((email) => email.value === each.value));
   }
-  const isMeant = filter === null ? () => true : matcher(filter, emails.length);
+  const isMatch = filter === null ? () => true : makeMatcher(filter, emails.length);
   if (op === 'remove') {
-    return emails.flatMap((email) => (isMeant(email) ? partRemoved(email, sub) : [email]));
+    return emails.flatMap((email) => (isMatch(email) ? withoutPart(email, part) : [email]));
   }
-  if (!emails.some(isMeant)) return [...emails, newEntry(op, filter, sub, value)];
-  return emails.map((email) => (isMeant(email) ? emailOf(sub === null ? value : { ...email, [sub]: value }) : email));
+  if (!emails.some(isMatch)) return [...emails, newTypedEmail(op, filter, part, value)];
+  return emails.map((email) => (isMatch(email) ? emailOf(part === null ? value : { ...email, [part]: value }) : email));
 }
 
-/** Creates the entry that a filter by type names: Microsoft Entra adds to entries that do not exist yet. */
-function newEntry(op: Operation['op'], filter: Filter | null, sub: string | null, value: unknown): UserEmail {
-  const isOfType = filter?.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'type';
-  if (op !== 'add' || !isOfType) throw invalid('noTarget', 'No entry of emails is the one that the path names.');
+/** The new entry for an `add` whose filter `type eq …` matches no entry. Microsoft Entra sends such operations. @throws Refused for any other operation */
+function newTypedEmail(op: Operation['op'], filter: Filter | null, part: string | null, value: unknown): UserEmail {
+  const isTypeFilter = filter?.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'type';
+  if (op !== 'add' || !isTypeFilter) throw refusal('noTarget', 'No entry of emails is the one that the path names.');
   return emailOf({
     type: filter.value,
-    ...(sub === null ? Object.fromEntries(membersOf(value, 'an entry of emails')) : { [sub]: value }),
+    ...(part === null ? Object.fromEntries(membersOf(value, 'an entry of emails')) : { [part]: value }),
   });
 }
 
-function partRemoved(email: UserEmail, sub: string | null): UserEmail[] {
-  if (sub === 'type' || sub === 'primary') return [{ ...email, [sub]: null }];
-  return sub === null || sub === 'value' ? [] : [email];
+function withoutPart(email: UserEmail, part: string | null): UserEmail[] {
+  if (part === 'type' || part === 'primary') return [{ ...email, [part]: null }];
+  return part === null || part === 'value' ? [] : [email];
 }
 
 function emailOf(entry: unknown): UserEmail {
   const members = membersOf(entry, 'an entry of emails');
   const value = textOf(members.get('value'), 'emails.value');
-  if (value === null) throw invalid('invalidValue', 'An entry of emails needs a value.');
+  if (value === null) throw refusal('invalidValue', 'An entry of emails needs a value.');
   const [type, primary] = [members.get('type'), members.get('primary')];
   return { value, type: textOf(type, 'emails.type'), primary: booleanOf(primary, 'emails.primary') };
 }
 
-/** A new primary entry replaces the former one (RFC 7644 section 3.5.2). */
-function withOnePrimary(before: readonly UserEmail[], emails: UserEmail[]): UserEmail[] {
-  if (emails.length > MAX_EMAILS) throw invalid('invalidValue', `There are more than ${MAX_EMAILS} emails.`);
-  const primary = emails.filter((email) => email.primary === true);
-  if (primary.length < 2) return emails;
-  const next = primary.find((email) => !before.includes(email)) ?? primary[0];
-  return emails.map((email) => (email.primary === true && email !== next ? { ...email, primary: false } : email));
+/** The entries with at most one primary entry: a new primary entry replaces the former one (RFC 7644 section 3.5.2). */
+function withOnePrimary(formerEmails: readonly UserEmail[], emails: UserEmail[]): UserEmail[] {
+  if (emails.length > MAX_EMAILS) throw refusal('invalidValue', `There are more than ${MAX_EMAILS} emails.`);
+  const primaryEmails = emails.filter((email) => email.primary === true);
+  if (primaryEmails.length < 2) return emails;
+  const newPrimary = primaryEmails.find((email) => !formerEmails.includes(email)) ?? primaryEmails[0];
+  return emails.map((email) => (email.primary === true && email !== newPrimary ? { ...email, primary: false } : email));
 }
 
-/** The account's e-mail address: the primary one, or else the first. */
+/** The e-mail address for the account: the primary one, or else the first; null: there is none. */
 export function accountEmail(emails: readonly UserEmail[]): string | null {
   return (emails.find(({ primary }) => primary === true) ?? emails[0])?.value ?? null;
 }

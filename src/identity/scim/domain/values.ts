@@ -1,3 +1,4 @@
+import { isObject } from '../../../kernel/json-reader.js';
 import { Refused } from '../../../kernel/errors.js';
 
 /** The codes by which clients of SCIM tell refusals apart (RFC 7644 section 3.12). */
@@ -11,7 +12,7 @@ export type ScimType =
   | 'tooMany';
 
 /** The refusal of a request with 400. */
-export function invalid(scimType: ScimType, detail: string): Refused {
+export function refusal(scimType: ScimType, detail: string): Refused {
   return new Refused('bad_request', { detail, members: { scimType } });
 }
 
@@ -21,17 +22,16 @@ export function jsonExcerpt(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-/** The most characters of one text. */
-export const MAX_TEXT = 1_024;
+export const MAX_CHARS = 1_024;
 
 /** A text; null if it is unset (RFC 7643 section 2.5). @throws Refused 400 `invalidValue` */
 export function textOf(value: unknown, attribute: string): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value !== 'string')
-    throw invalid('invalidValue', `${attribute} must be a string, not ${jsonExcerpt(value)}.`);
-  if (value.length > MAX_TEXT) throw invalid('invalidValue', `${attribute} has more than ${MAX_TEXT} characters.`);
+    throw refusal('invalidValue', `${attribute} must be a string, not ${jsonExcerpt(value)}.`);
+  if (value.length > MAX_CHARS) throw refusal('invalidValue', `${attribute} has more than ${MAX_CHARS} characters.`);
   // PostgreSQL cannot store NUL.
-  if (value.includes('\u0000')) throw invalid('invalidValue', `${attribute} holds a character that none may hold.`);
+  if (value.includes('\u0000')) throw refusal('invalidValue', `${attribute} contains a NUL character.`);
   return value;
 }
 
@@ -39,7 +39,7 @@ export function textOf(value: unknown, attribute: string): string | null {
 export function requiredName(value: unknown, attribute: string, problemOf: (name: string) => string | null): string {
   const name = textOf(value, attribute) ?? '';
   const problem = name === '' ? 'is required' : problemOf(name);
-  if (problem !== null) throw invalid('invalidValue', `${attribute} ${problem}.`);
+  if (problem !== null) throw refusal('invalidValue', `${attribute} ${problem}.`);
   return name;
 }
 
@@ -48,13 +48,13 @@ export function booleanOf(value: unknown, attribute: string): boolean | null {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;
   const text = typeof value === 'string' ? value.toLowerCase() : null;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw invalid('invalidValue', `${attribute} must be true or false, not ${jsonExcerpt(value)}.`);
+  throw refusal('invalidValue', `${attribute} must be true or false, not ${jsonExcerpt(value)}.`);
 }
 
-/** The members of an object by their names in lower case. Of equal names the last counts. @throws Refused 400 `invalidValue` */
+/** The members of an object by their names in lower case. The last of equal names counts. @throws Refused 400 `invalidValue` */
 export function membersOf(value: unknown, attribute: string): Map<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid('invalidValue', `${attribute} must be an object, not ${jsonExcerpt(value)}.`);
+  if (!isObject(value)) {
+    throw refusal('invalidValue', `${attribute} must be an object, not ${jsonExcerpt(value)}.`);
   }
   return new Map(Object.entries(value).map(([key, member]): [string, unknown] => [key.toLowerCase(), member]));
 }
@@ -74,11 +74,11 @@ export function identifierOf(value: unknown): string | null {
 /** @throws Refused 400 `mutability` for an id that is not the resource's own */
 export function refuseOtherId(value: unknown, id: string | null): void {
   if (id !== null && value !== null && value !== undefined && value !== id) {
-    throw invalid('mutability', `id is ${id} and cannot become ${jsonExcerpt(value)}.`);
+    throw refusal('mutability', `id is ${id} and cannot become ${jsonExcerpt(value)}.`);
   }
 }
 
-/** An id in canonical decimal form, within PostgreSQL's integers; null: no resource has that id. */
+/** The number of an id in canonical decimal form; null for any other text. At most nine digits, so that the number fits PostgreSQL's `integer`. */
 export function integerId(text: string): number | null {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
 }

@@ -15,16 +15,15 @@ export interface ApiToken {
   lastUsedAt: Date | null;
 }
 
-/** A request for a new token. */
-export type WantedToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>;
+export type RequestedToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>;
 
-export const MOST_TOKENS = 50;
+export const MAX_TOKENS = 50;
 
 export const DAY_MS = 86_400_000;
 
-/** @throws Refused if the role or the settings' limit does not allow the token */
+/** Checks a requested token. @throws Refused if the role does not allow its scopes or `maxDays` does not allow its expiry */
 export function checkNewToken(
-  { scopes, expiresAt }: WantedToken,
+  { scopes, expiresAt }: RequestedToken,
   role: Role,
   { now, maxDays }: { now: Date; maxDays: number },
 ): void {
@@ -45,10 +44,10 @@ export interface AdmittedToken extends Pick<ApiToken, 'id' | 'name' | 'scopes'> 
   isOwnerAway: boolean;
 }
 
-/** `glt_`, then in base62 an id of 8 characters, 32 random bytes as 43 characters, and a checksum of 6. */
-const FORM = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+/** The form of a token's text: `glt_`, then in base62 an id of 8 characters, 32 random bytes as 43 characters, a checksum of 6 characters. */
+const TOKEN_PATTERN = /^(glt_([0-9A-Za-z]{8})[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** Whether a text has the form of a token's id. Other texts cost no query. */
+/** Whether a text has the form of a token's id. Other texts are refused without a query. */
 export function isTokenId(text: string): boolean {
   return /^[0-9A-Za-z]{8}$/.test(text);
 }
@@ -56,30 +55,29 @@ export function isTokenId(text: string): boolean {
 /** Random bytes of a token: 6 for its id, 32 for its secret. */
 export const TOKEN_BYTES = 38;
 
-/** A new token's text and the id in it. */
-export function newTokenText(random: Buffer): { id: string; text: string } {
-  const id = base62(random.subarray(0, 6), 8);
-  const unchecked = `glt_${id}${base62(random.subarray(6), 43)}`;
-  return { id, text: unchecked + checksum(unchecked) };
+export function newTokenText(randomBytes: Buffer): { id: string; text: string } {
+  const id = base62(randomBytes.subarray(0, 6), 8);
+  const tokenBody = `glt_${id}${base62(randomBytes.subarray(6), 43)}`;
+  return { id, text: tokenBody + checksum(tokenBody) };
 }
 
-/** The id in a token's text. Null without the right form and checksum, so that typing errors and scanners cost no query. */
+/** The id in a token's text. Null if the form or checksum is wrong, so that typing errors and scanners cause no query. */
 export function idInToken(text: string): string | null {
-  const [, unchecked = '', id = '', check] = FORM.exec(text) ?? [];
-  return check !== undefined && checksum(unchecked) === check ? id : null;
+  const [, tokenBody = '', id = '', presentedChecksum] = TOKEN_PATTERN.exec(text) ?? [];
+  return presentedChecksum !== undefined && checksum(tokenBody) === presentedChecksum ? id : null;
 }
 
 /** The first 32 bits of the SHA-256 digest in base62. */
-function checksum(unchecked: string): string {
-  return base62(secretDigest(unchecked).subarray(0, 4), 6);
+function checksum(tokenBody: string): string {
+  return base62(secretDigest(tokenBody).subarray(0, 4), 6);
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** The last `length` digits of the bytes as a big-endian number. */
 function base62(bytes: Buffer, length: number): string {
-  let rest = BigInt(`0x${bytes.toString('hex')}`);
+  let remainingValue = BigInt(`0x${bytes.toString('hex')}`);
   let text = '';
-  for (; text.length < length; rest /= 62n) text = (DIGITS[Number(rest % 62n)] ?? '') + text;
+  for (; text.length < length; remainingValue /= 62n) text = (DIGITS[Number(remainingValue % 62n)] ?? '') + text;
   return text;
 }

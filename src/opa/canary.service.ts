@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { type Gauge, Registry } from 'prom-client';
+import { type CanaryVerdict, judgeCanary } from '../acl-sync/domain/opa-status.js';
+import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
+import { revisionOf } from '../acl-sync/domain/target-state.js';
+import type { Probe } from '../acl-sync/heartbeat.service.js';
+import { OpaReportsStore } from '../acl-sync/opa-reports.store.js';
+import { Clock, Timers } from '../kernel/clock.js';
+import { Log } from '../platform/log/log.js';
+import { gauge } from '../platform/operations/metrics.js';
+import { EngineProbe } from '../query-engine/engine-probe.service.js';
+
+/** For Grantline's own account, OPA's policy filters this table to one row, and masks the column with the revision of its bundle. */
+const REVISION_STATEMENT = 'SELECT table_type FROM system.jdbc.table_types';
+
+/** Milliseconds between two checks for a newer version, and between two questions to the engine after a wrong or a right answer. */
+const INTERVAL_MS = { version: 2_000, wrong: 10_000, right: 60_000 };
+
+/**
+ * Asks the engine by which revision it decides. A right answer proves that the coordinator asks OPA, and that OPA has the newest version.
+ * Only this check detects a misspelt URI of filters or masks: with such a URI the plugin applies no filters or no masks.
+ */
+@Injectable()
+export class CanaryService implements Probe {
+  readonly failureMessage = 'canary of OPA could not be recorded';
+  private readonly verdictGauge: Gauge;
+  private newestBundle: { revision: string; since: number } | null = null;
+  private lastAskedAt = -Infinity;
+  private verdict: CanaryVerdict = 'loading';
+  /** The wrong answer that is already logged. Null means that the engine gave no answer. */
+  private loggedAnswer: string | null | undefined;
+
+  constructor(
+    private readonly history: PublicationHistory,
+    private readonly engine: EngineProbe,
+    private readonly reports: OpaReportsStore,
+    private readonly timers: Timers,
+    private readonly clock: Clock,
+    private readonly log: Log,
+    registry: Registry,
+  ) {
+    const help =
+      '1: the engine decides by the newest bundle, with its filters and masks; only where `opa` is the first of `ACL_TARGET`.';
+    this.verdictGauge = gauge(registry, 'grantline_opa_canary', help);
+    this.verdictGauge.remove(); // absent until the first answer
+  }
+
+  intervalMs(): number {
+    return this.verdict === 'wrong' ? INTERVAL_MS.wrong : INTERVAL_MS.version;
+  }
+
+  async probe(): Promise<void> {
+    const newest = await this.history.newestAccess();
+    if (newest === null) return;
+    const revision = revisionOf(newest);
+    const isNewVersion = revision !== this.newestBundle?.revision;
+    if (isNewVersion || this.newestBundle === null) this.newestBundle = { revision, since: this.timers.now() };
+    const isQuestionDue = this.verdict !== 'right' || this.timers.now() - this.lastAskedAt >= INTERVAL_MS.right;
+    if (!isNewVersion && !isQuestionDue) return;
+    const rows = await this.engine.readColumn(REVISION_STATEMENT);
+    const answer = rows && (rows.join(', ').slice(0, 200) || 'no row');
+    this.lastAskedAt = this.timers.now();
+    this.judge(answer, revision, this.lastAskedAt - this.newestBundle.since);
+    await this.reports.recordCanary({ answer, at: this.clock.now() });
+  }
+
+  private judge(answer: string | null, revision: string, elapsedMs: number): void {
+    this.verdict = judgeCanary(answer, revision, elapsedMs);
+    if (this.verdict !== 'loading') this.verdictGauge.set(this.verdict === 'right' ? 1 : 0);
+    if (this.verdict === 'wrong' && answer !== this.loggedAnswer)
+      this.log.error('OPA_CANARY_WRONG', { revision, answer });
+    this.loggedAnswer = this.verdict === 'wrong' ? answer : undefined;
+  }
+}

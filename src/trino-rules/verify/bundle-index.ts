@@ -1,0 +1,185 @@
+import { getOrInsert } from '../../kernel/collections.js';
+import { addAll, type Bitset, bitset, removeAll, type SparseBitset, toSparseBitset } from '../engine/sparse-bitset.js';
+
+/** The value under a path of keys in parsed JSON; undefined: there is none. */
+export function fieldAt(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>(
+    (parent, key) =>
+      typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
+        ? (parent as Record<string, unknown>)[key]
+        : undefined,
+    value,
+  );
+}
+
+export function fields(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function textsIn(value: unknown): string[] {
+  return listOf(value).filter((each) => typeof each === 'string');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** A policy, with the users to whom it applies. An entry under LOSSES_KEY only lists rights that a policy takes away. */
+export interface BundleEntry {
+  users: Bitset;
+  kind: string;
+  expression: string;
+  column: string;
+  letters: string;
+  restrictsReading: boolean;
+}
+
+interface KeyedRights {
+  key: string;
+  letters: string;
+}
+
+/** The rights of a grant, each as a letter, and the users to whom the grant applies. */
+interface GrantedLetters extends KeyedRights {
+  users: SparseBitset;
+}
+
+export interface NodeData {
+  grants: readonly GrantedLetters[];
+  entries: readonly BundleEntry[];
+  rightsBelow: readonly (KeyedRights & { children: readonly string[] })[];
+}
+
+type MutableNodeData = { -readonly [K in keyof NodeData]: NodeData[K][number][] };
+
+const NO_DATA: NodeData = { grants: [], entries: [], rightsBelow: [] };
+/** A key instead of a table name, for rights that a restriction takes away on the whole schema or catalog. */
+export const LOSSES_KEY = '\n';
+
+/** The grants and policies of a bundle by node, without rights that have expired. Each principal is resolved to a set of users. */
+export class BundleIndex {
+  readonly grantsOverUsers: readonly (KeyedRights & { targetKey: string })[];
+  readonly deniesOverUsers: readonly { targetKey: string; letters: string; users: Bitset }[];
+  private readonly members: ReadonlyMap<string, Bitset>;
+  private readonly sparseMembers = new Map<string, SparseBitset>();
+  /** Grants and policies by catalog, schema and table. The key of an absent level is `''`. */
+  private readonly nodesByPath = new Map<string, Map<string, Map<string, MutableNodeData>>>();
+
+  /**
+   * @param data `access` of a bundle
+   * @param users names. The index of a name is the user's position in the bit sets
+   * @param now milliseconds since 1970
+   */
+  constructor(
+    readonly data: unknown,
+    users: readonly string[],
+    private readonly now: number,
+    readonly wordCount: number,
+  ) {
+    const positionsByKey = new Map<string, number[]>();
+    for (const [position, name] of users.entries())
+      for (const key of this.principalKeysOf(name)) getOrInsert(positionsByKey, key, () => []).push(position);
+    this.members = new Map([...positionsByKey].map(([key, positionList]) => [key, bitset(wordCount, positionList)]));
+    this.visitFields('grants', ([key, catalog, schema, name], rights) => {
+      const grant = { key, letters: this.rightLettersOf(rights), users: this.sparseMembersOf(key) };
+      this.mutableNodeAt(catalog, schema, name).grants.push(grant);
+    });
+    this.visitFields('policies', ([catalog, schema, name, key], policyList) => {
+      const entries = listOf(policyList).map((each) => this.entryOf(key, each));
+      this.mutableNodeAt(catalog, schema, name).entries.push(...entries);
+    });
+    for (const [key, catalogs] of fields(fieldAt(data, 'below')))
+      for (const [catalog, schemas] of fields(catalogs))
+        for (const [schema, below] of fields(schemas)) {
+          const rights = {
+            key,
+            letters: this.rightLettersOf(fieldAt(below, 'l')),
+            children: textsIn(fieldAt(below, 'n')),
+          };
+          this.mutableNodeAt(catalog, schema, '').rightsBelow.push(rights);
+        }
+    const entriesOverTargets = (section: string) =>
+      fields(fieldAt(data, 'over', section)).flatMap(([key, targets]) =>
+        fields(targets).map((each) => [key, ...each] as const),
+      );
+    this.grantsOverUsers = entriesOverTargets('grants').map(([key, targetKey, rights]) => {
+      return { key, targetKey, letters: this.rightLettersOf(rights) };
+    });
+    this.deniesOverUsers = entriesOverTargets('denies').flatMap(([key, targetKey, list]) =>
+      listOf(list).map((each) => ({ targetKey, ...this.entryOf(key, each) })),
+    );
+  }
+
+  membersOf(key: string): Bitset | undefined {
+    return this.members.get(key);
+  }
+
+  private sparseMembersOf(key: string): SparseBitset {
+    return getOrInsert(this.sparseMembers, key, () => toSparseBitset(this.members.get(key) ?? new Uint32Array(0)));
+  }
+
+  nodeAt(catalog: string, schema: string, name: string): NodeData {
+    return this.schemaData(catalog, schema)?.get(name) ?? NO_DATA;
+  }
+
+  /** The data of a schema by name of table or routine; `''` for the schema itself. */
+  schemaData(catalog: string, schema: string): ReadonlyMap<string, NodeData> | undefined {
+    return this.nodesByPath.get(catalog)?.get(schema);
+  }
+
+  childNames(catalog?: string, schema?: string): string[] {
+    const catalogData = catalog === undefined ? this.nodesByPath : this.nodesByPath.get(catalog);
+    const childData = schema === undefined ? catalogData : this.schemaData(catalog ?? '', schema);
+    return [...(childData?.keys() ?? [])].filter((name) => name !== '');
+  }
+
+  principalKeysOf(name: string): string[] {
+    const user = fieldAt(this.data, 'users', name);
+    const keys = textsIn(fieldAt(user, 'k'));
+    return user !== undefined && this.isLive(fieldAt(user, 'u')) ? [...keys, '*'] : keys;
+  }
+
+  ownerKeysOf(name: string): string[] {
+    const user = fieldAt(this.data, 'users', name);
+    if (user === undefined) return [`u${name}`];
+    return fieldAt(user, 'o') === undefined ? this.principalKeysOf(name) : textsIn(fieldAt(user, 'o'));
+  }
+
+  isLive(end: unknown): boolean {
+    return typeof end === 'number' && this.now < end;
+  }
+
+  private rightLettersOf(rights: unknown): string {
+    if (!Array.isArray(rights)) return textOf(rights);
+    const liveTimedRights = fields(rights[1]).filter(([, until]) => this.isLive(until));
+    return rights.length === 2 ? textOf(rights[0]) + liveTimedRights.map(([letter]) => letter).join('') : '';
+  }
+
+  private entryOf(key: string, entry: unknown): BundleEntry {
+    const users = new Uint32Array(this.wordCount);
+    addAll(users, this.members.get(key));
+    for (const [excepted] of fields(fieldAt(entry, 'x'))) removeAll(users, this.members.get(excepted));
+    const [kind, expression, column, letters] = ['k', 'e', 'c', 'l'].map((name) => textOf(fieldAt(entry, name)));
+    return {
+      ...{ users, kind: kind ?? '', expression: expression ?? '', column: column ?? '', letters: letters ?? '' },
+      restrictsReading: fieldAt(entry, 'r') === true,
+    };
+  }
+
+  private visitFields(section: string, visit: (path: [string, string, string, string], value: unknown) => void): void {
+    for (const [first, secondLevel] of fields(fieldAt(this.data, section)))
+      for (const [second, thirdLevel] of fields(secondLevel))
+        for (const [third, fourthLevel] of fields(thirdLevel))
+          for (const [fourth, value] of fields(fourthLevel)) visit([first, second, third, fourth], value);
+  }
+
+  private mutableNodeAt(catalog: string, schema: string, name: string) {
+    const catalogData = getOrInsert(this.nodesByPath, catalog, () => new Map<string, Map<string, MutableNodeData>>());
+    const schemaData = getOrInsert(catalogData, schema, () => new Map<string, MutableNodeData>());
+    return getOrInsert(schemaData, name, (): MutableNodeData => ({ grants: [], entries: [], rightsBelow: [] }));
+  }
+}

@@ -1,0 +1,36 @@
+import type { PublishedBundle } from '../../../src/acl-sync/domain/preparation-tasks.js';
+import { BundleSource, type BundleVersion } from '../../../src/opa/bundle-source.js';
+
+/** Published versions of a test. */
+export class FakeBundleSource extends BundleSource {
+  private version: BundleVersion | null = null;
+  /** Revisions of which a bundle was made. */
+  readonly made: string[] = [];
+  failure: Error | null = null;
+
+  private look: () => void = () => undefined;
+
+  constructor() {
+    super(...([] as unknown as ConstructorParameters<typeof BundleSource>));
+  }
+
+  /** @param isHere whether this process publishes it */
+  publish(version: number, isHere: boolean): void {
+    this.version = { version, revision: `v${version}-0123456789ab` };
+    if (isHere) this.look();
+  }
+
+  override watch(look: () => void): void {
+    this.look = look;
+  }
+
+  override newest(): Promise<BundleVersion | null> {
+    return Promise.resolve(this.version);
+  }
+
+  override makeBundle({ revision }: BundleVersion): Promise<PublishedBundle> {
+    this.made.push(revision);
+    if (this.failure !== null) return Promise.reject(this.failure);
+    return Promise.resolve({ tag: `"${revision}"`, archive: Buffer.from(`the bundle ${revision}`) });
+  }
+}
