@@ -39,7 +39,7 @@ export function checkSize(bytes: number, limit: number | null, sizeIs: 'exactly'
 
 const SIZE_ADVICE =
   'Give fewer grants to single people and more to groups, on schemas rather than on tables; or publish to a file ' +
-  '(ACL_TARGET=file), which has no limit';
+  '(ACL_TARGET=file) or decide by OPA alone (ACL_TARGET=opa), which have no limit';
 
 function tooLargeFinding(nextBytes: number, formerBytes: number, limit: number): Finding {
   const message =
