@@ -67,6 +67,7 @@ export class BackgroundRunsService implements Probe, OnApplicationBootstrap, Bef
   /** Makes a run for each end of a grant or restore that has passed, and reads the next end. */
   async probe(): Promise<void> {
     for (;;) {
+      this.nextDueTime = null; // where reading fails: a time in the past would repeat the probe without a pause
       this.nextDueTime = await this.readNextDueTime();
       const now = this.clock.now();
       if (this.nextDueTime === null || this.nextDueTime > now) return;

@@ -131,6 +131,21 @@ describe('runs without a request', () => {
     expect(sync.target.text).not.toContain('"ana"');
   });
 
+  it('are waited for 15 s, not at once, while the database does not say when a grant ends that has ended', async () => {
+    const expiresAt = new Date(sync.clock.now().getTime() + 10_000);
+    sync.snapshot = aSnapshot().user('ana').may('SELECT', 'sales', { expiresAt }).snapshot();
+    begin();
+    await pass(1);
+    const read = sync.snapshots.nextExpiry.bind(sync.snapshots);
+    sync.snapshots.nextExpiry = () => Promise.reject(new Error('the database is away'));
+    await pass(9);
+    expect(timers.waits.slice(-2)).toEqual([9_000, 15_000]);
+    expect(sync.log.at('warn')).toEqual(['next expiry could not be read']);
+    sync.snapshots.nextExpiry = read;
+    await pass(15);
+    expect(triggers()).toEqual(['expiry']);
+  });
+
   it('wait for the expiry that is next now, not for one that was', async () => {
     begin();
     const at = (seconds: number) => new Date(sync.clock.now().getTime() + seconds * 1000);
