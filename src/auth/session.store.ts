@@ -77,12 +77,15 @@ export class SessionStore {
     return insertedRows.length === 1;
   }
 
-  /** The live session of a cookie. Null: there is no such session, or its last use was before `idleSince`. Records uses, at most one a minute. */
-  async admitBrowser(cookieDigest: Buffer, idleSince: Date, now: Date): Promise<BrowserSession | null> {
+  /** The live session of a cookie. Null: there is no such session, or its last use was before `idleSince`. Records a use, at most one a minute. */
+  async admitBrowser(
+    cookieDigest: Buffer,
+    { now, idleSince, isUse }: { now: Date; idleSince: Date; isUse: boolean },
+  ): Promise<BrowserSession | null> {
     const row = await this.browserSessionQuery.find([cookieDigest], [idleSince, now]);
     if (row === null) return null;
     const { sessionId, provedAt, isUseDue, ...account } = row;
-    if (isUseDue) {
+    if (isUse && isUseDue) {
       const lastUseUpdate = 'UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2';
       await this.session.execute(lastUseUpdate, [sessionId, now]);
     }

@@ -6,6 +6,7 @@ import { Strategy as JwtStrategy } from 'passport-jwt';
 import { Clock } from '../kernel/clock.js';
 import { bearerToken } from '../platform/http/bearer-token.js';
 import { ACCESS_TOKEN, BROWSER_SESSION } from '../platform/http/access.guard.js';
+import { isPolled } from '../platform/http/request-records.js';
 import { Settings } from '../platform/settings/settings.js';
 import { browserCookieIn } from './domain/browser-cookie.js';
 import { hasJwsSyntax, invalidTokenRefusal, judgeClaims } from './domain/claims.js';
@@ -54,20 +55,22 @@ export class BrowserSessionStrategy extends PassportStrategy(CustomStrategy, BRO
 
   /** Called by passport with Fastify's request. */
   override authenticate(request: unknown): void {
-    const { headers, protocol, hostname } = request as FastifyRequest;
+    const browserRequest = request as FastifyRequest;
+    const { headers, protocol, hostname } = browserRequest;
     const { isProduction, console } = this.settings;
     const mayUseCookie = console.enabled && headers.authorization === undefined;
     const cookie = mayUseCookie ? browserCookieIn(headers.cookie, { isProduction, protocol, hostname }) : null;
     if (cookie === null) this.fail();
-    else this.validate(cookie).then(this.success.bind(this), this.error.bind(this));
+    else this.validate(cookie, !isPolled(browserRequest)).then(this.success.bind(this), this.error.bind(this));
   }
 
-  override async validate(cookie: string): Promise<AdmittedAccount> {
-    const session = await this.sessions.admitBrowser(cookie);
+  override async validate(cookie: string, isUse: boolean): Promise<AdmittedAccount> {
+    const session = await this.sessions.admitBrowser(cookie, { isUse });
     if (session === null) throw invalidTokenRefusal('session-ended');
     const { id, account, provedAt } = session;
-    this.sessions.recordUse(id);
-    const isStillAdmitted = async (): Promise<boolean> => (await this.sessions.admitBrowser(cookie)) !== null;
+    if (isUse) this.sessions.recordUse(id);
+    const isStillAdmitted = async (): Promise<boolean> =>
+      (await this.sessions.admitBrowser(cookie, { isUse })) !== null;
     return toAdmittedAccount(account, { kind: 'session', id, provedAt }, isStillAdmitted);
   }
 }

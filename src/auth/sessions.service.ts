@@ -207,11 +207,11 @@ export class SessionsService {
     return this.sessions.findLiveAccount(id, userId, this.clock.now());
   }
 
-  /** The live session of a browser's cookie, whose use is recorded; null: there is none. */
-  async admitBrowser(cookie: string): Promise<BrowserSession | null> {
+  /** The live session of a browser's cookie; null: there is none. @param isUse false for requests that open pages repeat: they do not extend the session */
+  async admitBrowser(cookie: string, { isUse }: { isUse: boolean }): Promise<BrowserSession | null> {
     if (!hasCookieForm(cookie)) return null;
     const { now, idleSince } = this.sessionTimes();
-    return this.sessions.admitBrowser(this.digests.digestOf('cookie', cookie), idleSince, now);
+    return this.sessions.admitBrowser(this.digests.digestOf('cookie', cookie), { now, idleSince, isUse });
   }
 
   /** Records that the person has authenticated again. @returns false: the account has no such live session, or the session never needs a new authentication */

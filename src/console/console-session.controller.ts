@@ -54,7 +54,7 @@ export class ConsoleSessionController {
     // A request has one credential: an Authorization header takes precedence over the cookie.
     const { cookie: cookies, authorization } = request.headers;
     const cookie = authorization === undefined ? browserCookieIn(cookies, this.siteOf(request)) : null;
-    const session = cookie === null ? null : await this.sessions.admitBrowser(cookie);
+    const session = cookie === null ? null : await this.sessions.admitBrowser(cookie, { isUse: false });
     const has_administrator = await this.administrators.hasAny();
     return { account: session === null ? null : this.accountOf(session), has_administrator };
   }

@@ -127,6 +127,23 @@ describe('the session of the web console', () => {
     service.clock.advance(6 * 3600);
     expect((await withCookie(busy, 'GET', '/api/auth/me')).status).toBe(401);
   });
+
+  it('ends unused for eight hours, also while an open page polls', async () => {
+    await administrator(service, 'nina');
+    const { cookie } = await openedFor('nina');
+    const poll = async (): Promise<unknown[]> => [
+      (await withCookie(cookie, 'GET', '/api/admin/acl/status')).status,
+      (await withCookie(cookie, 'GET', SESSION)).body?.['account'],
+    ];
+
+    for (let hour = 1; hour < 8; hour += 1) {
+      service.clock.advance(3600);
+      expect(await poll()).toEqual([200, expect.objectContaining({ username: 'nina' })]);
+    }
+    service.clock.advance(3600);
+    expect(await poll()).toEqual([401, null]);
+  });
+
   it('asks for the password again before somebody is promoted, and before a change is approved', async () => {
     const admin = await administrator(service);
     const { cookie } = await openedFor('admin');

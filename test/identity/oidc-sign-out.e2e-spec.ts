@@ -238,6 +238,27 @@ describe('signing out', () => {
       await until(async () => (await statuses(sue))[0] === 401);
     });
 
+    it('is not asked for while an open page only polls', async () => {
+      const [browser, pam] = [new OidcBrowser(service), await signedIn('pam', 'of pam')];
+      const location = await browser.go('/api/auth/oidc/console?to=%2Fme');
+      const claims = { sub: 'uma', sid: 'of uma', preferred_username: 'uma' };
+      await browser.go(`/api/auth/oidc/callback?${provider.signIn(location, claims).toString()}`);
+      const cookie = browser.cookies.get('__Host-grantline') ?? '';
+      const headers = { Cookie: `__Host-grantline=${cookie}`, 'Sec-Fetch-Site': 'same-origin' };
+      const uma = (path: string) => client.send('GET', path, undefined, headers);
+      const { id } = (await uma('/api/auth/me')).body as { id: number };
+      await boss.patch(`/api/admin/users/${id}`, { role: 'admin' });
+      await until(async () => (await count('renewed')) > 0);
+
+      const before = await count('renewed');
+      clock.advance(61);
+      expect((await uma('/api/admin/acl/status')).status).toBe(200);
+      await rechecked(pam, 'renewed');
+      expect(await count('renewed')).toBe(before + 1);
+      await uma('/api/auth/me');
+      await until(async () => (await count('renewed')) > before + 1);
+    });
+
     it('is asked for by one of many replicas', async () => {
       const tia = await signedIn('tia', 'of tia');
       const [session] = (await tia.get('/api/auth/sessions')).body?.['items'] as { id: string }[];

@@ -26,7 +26,7 @@ describe('the statements that admit requests', () => {
     for (let turn = 0; turn < 6 * PLANNED_ANEW; turn += 1) {
       const asking = Array.from({ length: 1 + (turn % 3) }, () => [
         sessions.findLiveAccount('7d1f2ad0-1111-4222-8333-944445555666', 1, now),
-        sessions.admitBrowser(Buffer.from('digest'), now, now),
+        sessions.admitBrowser(Buffer.from('digest'), { now, idleSince: now, isUse: true }),
         tokens.admit('12345678', Buffer.from('digest'), now, now),
       ]);
       await Promise.all(asking.flat());

@@ -6,8 +6,13 @@ import type { Log } from '../log/log.js';
 
 const POLLED = 'isPolled';
 
-/** Marks a route that open pages request every few seconds. Its successful answers are logged at level `debug` only. */
+/**
+ * Marks a route that open pages request every few seconds. Its successful answers are logged at level `debug` only, and its requests are
+ * no use of a browser's session.
+ */
 export const Polled = (): MethodDecorator => RouteConfig({ [POLLED]: true });
+
+export const isPolled = ({ routeOptions }: FastifyRequest): boolean => POLLED in routeOptions.config;
 
 /** Methods that metrics use as labels. Other methods count as OTHER_METHOD, so that clients cannot create labels. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -78,8 +83,7 @@ export class RequestRecords {
       durationMs / 1000,
     );
     const refusal = this.refusals.get(request);
-    const { config } = request.routeOptions;
-    const logLevel = POLLED in config && statusCode < 400 ? 'debug' : 'info';
+    const logLevel = isPolled(request) && statusCode < 400 ? 'debug' : 'info';
     this.log[logLevel]('request', {
       request_id: request.id,
       method,
