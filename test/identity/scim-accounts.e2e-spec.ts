@@ -92,6 +92,8 @@ describe('accounts by SCIM', () => {
     await boss.patch(admin, { is_active: true });
     expect([await activate(false), await activate(true)]).toEqual([false, true]);
     expect(await activate(false)).toBe(false);
+    for (const unrelated of [{ role: 'user' }, {}]) expect((await boss.patch(admin, unrelated)).status).toBe(200);
+    expect([await activate(true), await activate(false)]).toEqual([true, false]);
     for (let times = 0; times < 2; times += 1) await boss.patch(admin, { is_active: false });
     const [taken, before] = (await eventsOf(path)).reverse();
     expect([taken, before]).toMatchObject([

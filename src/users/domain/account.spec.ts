@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import {
   accountKey,
   accountNameProblem,
+  activationAfter,
   emailProblem,
   passwordProblem,
   removesLastAdministrator,
@@ -19,6 +20,16 @@ describe('the last administrator', () => {
   ])('%s', (_, administrators, isActive, role, taken) => {
     expect(removesLastAdministrator(administrators, { id: 1, role, isActive })).toBe(taken);
   });
+});
+
+describe('a deactivation by SCIM', () => {
+  const activation = { isActive: false, deactivatedBy: 'scim' } as const;
+
+  it.each([
+    ['stays as it is in a change of something else', undefined, activation],
+    ['is taken over by the same word of an administrator', false, { isActive: false, deactivatedBy: 'administrator' }],
+    ['ends with an activation', true, { isActive: true, deactivatedBy: null }],
+  ])('%s', (_, isActive, expected) => expect(activationAfter(activation, { isActive })).toEqual(expected));
 });
 
 const label = (length: number): string => 'a'.repeat(length);

@@ -135,8 +135,9 @@ export interface Activation {
 /** SCIM activates only accounts that it deactivated itself; an administrator activates any account. */
 export function activationAfter(
   activation: Activation,
-  { isActive = activation.isActive, changedBy = 'administrator' }: Pick<AccountEdit, 'isActive' | 'changedBy'>,
+  { isActive, changedBy = 'administrator' }: Pick<AccountEdit, 'isActive' | 'changedBy'>,
 ): Activation {
+  if (isActive === undefined) return activation;
   if (isActive) {
     const mayActivate = changedBy === 'administrator' || activation.deactivatedBy === 'scim';
     return activation.isActive || mayActivate ? { isActive: true, deactivatedBy: null } : activation;
