@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
+import { throughLockBarrier } from '../auth/lock-barrier.js';
 import { sharedAdministrator } from '../support/service/administrator.js';
-import { ApiClient, signedUp, signIn } from '../support/service/api-client.js';
+import { type Answer, ApiClient, signedUp, signIn } from '../support/service/api-client.js';
 import {
   accountBehind,
   eventsAbout,
@@ -104,6 +105,34 @@ describe('accounts by SCIM', () => {
     expect((await scim.put(path, { ...scimUser('deactivated by hand'), active: undefined })).body).toMatchObject({
       active: false,
     });
+  });
+
+  // The administrator's change is made in SQL, so that SCIM has read the account when it commits.
+  it.each<[string, string, (path: string) => Promise<Answer>, object]>([
+    [
+      'an activation and another attribute',
+      `UPDATE users SET is_active = true, deactivated_by = NULL WHERE username = 'raced'`,
+      (path) => scim.patch(path, { op: 'replace', path: 'displayName', value: 'New' }),
+      { username: 'raced', is_active: true },
+    ],
+    [
+      'a rename and another attribute',
+      `UPDATE principal_names SET name = 'renamed', account_key = 'renamed' WHERE name = 'raced'`,
+      (path) => scim.patch(path, { op: 'replace', path: 'active', value: true }),
+      { username: 'renamed', is_active: true },
+    ],
+    [
+      'a rename and a deletion',
+      `UPDATE principal_names SET name = 'renamed', account_key = 'renamed' WHERE name = 'raced'`,
+      (path) => scim.delete(path),
+      { username: expect.stringMatching(/^renamed [(]deleted \d+[)]$/) as string, is_active: false },
+    ],
+  ])('keep what an administrator changes at the same time: %s', async (_, adminChange, scimChange, expected) => {
+    const path = await scim.made('/Users', scimUser('raced', { active: false }));
+    const [answer] = await throughLockBarrier(service, adminChange, 1, () => [scimChange(path)]);
+    expect(answer?.status).toBeLessThan(300);
+    expect(await accountOf(path)).toMatchObject(expected);
+    await scim.delete(path);
   });
 
   it('come back where they are made anew after they were disabled: by external id, or by a name without another one', async () => {

@@ -7,7 +7,7 @@ import { GroupWritesService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
 import { orNotFound, Refused } from '../../kernel/errors.js';
 import { HEADER_LIMIT_REASON, isHeaderText, namesText } from '../../kernel/name.js';
-import { emailProblem, holderText } from '../../users/domain/account.js';
+import { type AccountChangeOutcome, emailProblem, holderText } from '../../users/domain/account.js';
 import { AdministratorsService } from '../../users/administrators.service.js';
 import { UserStore } from '../../users/user.store.js';
 import {
@@ -146,7 +146,7 @@ export class ScimUsersService {
         const adoptedUser = await this.adoptAccount(username, externalId, context);
         if (adoptedUser !== null) return this.writeUser(adoptedUser, attributes, context);
         const holder = outcome.kind === 'exists' ? ({ name: username, holder: 'account' } as const) : outcome.holder;
-        throw new Refused('name_taken', { detail: `The userName ${username} ${holderText(holder, username)}.` });
+        throw changeRefusal({ kind: 'name-taken', holder }, username);
       }
       refuseUnsendableName(username);
       const { account } = outcome;
@@ -169,11 +169,13 @@ export class ScimUsersService {
       checkVersion(user);
       const change = { isActive: false, changedBy: 'scim' as const, email: null };
       const outcome = await this.administration.change(id, change, context, auditDetails(user));
-      if (outcome.kind !== 'changed' && outcome.kind !== 'name-taken') throw changeRefusal(outcome.kind);
+      if (outcome.kind !== 'changed') throw changeRefusal(outcome, user.userName);
       await this.groups.removeAccount({ type: 'user', id }, context);
-      const releasedName = await this.accounts.releaseName({ id, username: user.userName });
-      const subject = userSubject({ id, username: user.userName });
-      const details = { from: user.userName, to: releasedName, external_id: user.externalId };
+      // Not `user.userName`: an administrator may have renamed the account after SCIM's row was locked.
+      const { username } = outcome.account;
+      const releasedName = await this.accounts.releaseName({ id, username });
+      const subject = userSubject({ id, username });
+      const details = { from: username, to: releasedName, external_id: user.externalId };
       await this.audit.record({ event: 'account_renamed', ...context, subject, details });
       await this.store.remove(id);
     });
@@ -194,14 +196,17 @@ export class ScimUsersService {
   }
 
   private async writeUser(user: ScimUser, attributes: UserAttributes, context: AuditContext): Promise<ScimUser> {
-    const { userName: username, active: isActive } = attributes;
+    const { userName: username, active } = attributes;
     if (username !== user.userName) refuseUnsendableName(username);
-    const change = { username, isActive, changedBy: 'scim' as const, email: addressOf(attributes) };
+    const change = {
+      // Present values are left out, because an administrator may have changed them after SCIM's row was locked.
+      username: username === user.userName ? undefined : username,
+      isActive: active === user.active ? undefined : active,
+      changedBy: 'scim' as const,
+      email: addressOf(attributes),
+    };
     const outcome = await this.administration.change(user.id, change, context, auditDetails(attributes));
-    if (outcome.kind === 'name-taken') {
-      throw new Refused('name_taken', { detail: `The userName ${username} ${holderText(outcome.holder, username)}.` });
-    }
-    if (outcome.kind !== 'changed') throw changeRefusal(outcome.kind);
+    if (outcome.kind !== 'changed') throw changeRefusal(outcome, username);
     const isSameIdentity = username === user.userName && attributes.externalId === user.externalId;
     if (outcome.oldAccount.role === 'admin' && !isSameIdentity) await this.refuseUnlinkedAdministrator(user.id);
     await this.saveAttributes(user.id, attributes);
@@ -255,8 +260,11 @@ function auditDetails({ externalId }: UserAttributes): Record<string, string> {
   return externalId === null ? {} : { external_id: externalId };
 }
 
-function changeRefusal(kind: 'unknown' | 'last-administrator' | 'has-password'): Refused {
-  if (kind === 'unknown') return new Refused('not_found');
+function changeRefusal(outcome: Exclude<AccountChangeOutcome, { kind: 'changed' }>, username: string): Refused {
+  if (outcome.kind === 'unknown') return new Refused('not_found');
+  if (outcome.kind === 'name-taken') {
+    return new Refused('name_taken', { detail: `The userName ${username} ${holderText(outcome.holder, username)}.` });
+  }
   return new Refused('account_has_password', {
     detail: 'An account with a password is changed by administrators alone.',
   });
