@@ -170,33 +170,6 @@ describe('who is put into a group, or taken out of one, after an import', () => 
     });
   });
 
-  it('says from whom no import keeps anything, as the list has neither name nor group', () => {
-    const finance = { catalog: 'finance', allow: 'none' };
-    const rules = JSON.stringify({
-      catalogs: [
-        { user: '.*@partner[.]com', ...finance },
-        { user: 'mallory', group: 'staff', ...finance },
-        { group: 'interns|staff', catalog: 'hr', allow: 'none' },
-        { catalog: 'finance|hr', allow: 'read-only' },
-        { user: 'trent', catalog: 'finance', allow: 'none' },
-      ],
-      tables: [{ privileges: ['SELECT'] }],
-    });
-    const newcomers = (...users: ListedUser[]) =>
-      imported(rules, users).findings.flatMap(({ code, severity, what, rule }) =>
-        code === 'import-newcomers' ? [{ severity, what, rule }] : [],
-      );
-    const keeps = (names: string) => ({
-      severity: 'error',
-      what: [`what rules keep from ${names}`],
-      rule: 'catalogs[0]',
-    });
-    expect(newcomers({ name: 'ana', groups: ['staff'] })).toEqual([keeps('.*@partner[.]com, interns, mallory')]);
-    expect(
-      newcomers({ name: 'ben@partner.com', groups: ['interns', 'staff'] }, { name: 'mallory', groups: [] }),
-    ).toEqual([keeps('.*@partner[.]com')]);
-  });
-
   it('lets a rule for a user in a group hold while both do', () => {
     const rules = {
       catalogs: [{ catalog: 'lake', allow: 'read-only' }],

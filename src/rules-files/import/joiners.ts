@@ -3,14 +3,17 @@ import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { type PolicyPrincipal, type Principal, principalText } from '../../trino-rules/model/principal.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
 import type { SectionName } from '../check/engine-format.js';
+import { selectivePattern } from '../check/foreign-language.js';
 import {
   type ForeignRule,
   type ForeignRules,
   givesSomething,
   groupPattern,
+  rolePattern,
   userPattern,
 } from '../check/foreign-rules.js';
 import { canBeJudged, type ListedUser } from '../foreign/audiences.js';
+import { excludedNames } from './named-nodes.js';
 
 /** A hypothetical user for whom the import is also checked: a new user in some groups, or a listed user who has left a group. */
 export interface Joiner extends ListedUser {
@@ -20,10 +23,11 @@ export interface Joiner extends ListedUser {
   isUnlisted?: true;
 }
 
-/** The first character of the names of hypothetical users (`Joiner`). No real name has it. */
-const NAME_PREFIX = '\u0001';
+/** A name of hypothetical users (`Joiner`). No real name has a control character. The name does not end with a digit, so that `.*1` does not match it. */
+const joinerName = (i: number): string => `\u0001${String.fromCodePoint(0xf0000 + i)}`;
+/** Stands for the names of all hypothetical users in patterns. */
+const ANY_JOINER = joinerName(0);
 const MAX_COMBINATIONS = 1_000;
-const PRIVATE_USE_START = 0xf0000;
 
 /**
  * Makes hypothetical users (`Joiner`): users with combinations of groups, and copies of listed users without one of their groups.
@@ -57,7 +61,7 @@ export function joinersOf(
   for (const groups of unlistedCombinations.slice(0, MAX_COMBINATIONS))
     groupSets.set(JSON.stringify(groups), { groups, sameGroupUsers: [], isUnlisted: true });
   const userTexts = new Set([...rules.values()].flat().flatMap((rule) => userPattern(rule)?.text ?? []));
-  const selectiveTexts = [...userTexts].filter((text) => !canBeJudged(text) || !patterns.matches(text, NAME_PREFIX));
+  const selectiveTexts = [...userTexts].filter((text) => !canBeJudged(text) || !patterns.matches(text, ANY_JOINER));
   const isNamedByRule = (name: string): boolean =>
     selectiveTexts.some((text) => !canBeJudged(text) || patterns.matches(text, name));
   const leaverCopies = listedUsers
@@ -69,8 +73,7 @@ export function joinersOf(
       })),
     );
   const joiners = [...groupSets.values(), ...leaverCopies].map((each, i) => ({
-    // The name does not end with a digit, so that a pattern such as `.*1` does not match it.
-    name: `${NAME_PREFIX}${String.fromCodePoint(PRIVATE_USE_START + i)}`,
+    name: joinerName(i),
     sameGroupUsers: [],
     ...each,
   }));
@@ -270,8 +273,8 @@ function groupsOfRules(rules: ForeignRules, listedUsers: readonly ListedUser[], 
 }
 
 /**
- * Unlisted users and groups to whom a rule gives less than a later rule. The import loses such a restriction, because it cannot restrict users
- * who are added later. `rule`: the first such rule.
+ * Unlisted users and groups to whom a rule gives less than a later rule, or nothing although it gives it to all other names. The import loses
+ * such a restriction, because it cannot restrict users who are added later. `rule`: the first such rule.
  */
 export function restrictedNewcomers(
   rules: ForeignRules,
@@ -282,26 +285,79 @@ export function restrictedNewcomers(
     new Set(listedUsers.map(({ name }) => name)),
     new Set(listedUsers.flatMap((user) => user.groups)),
   ];
+  const matchesJoiners = (text: string | undefined): boolean => canBeJudged(text) && patterns.matches(text, ANY_JOINER);
   const unlistedIn = (text: string | undefined, knownNames: ReadonlySet<string>): string[] => {
-    if (text === undefined || !canBeJudged(text) || patterns.matches(text, NAME_PREFIX)) return [];
+    if (text === undefined || !canBeJudged(text)) return [];
     const language = patterns.language(text);
     return language.kind === 'names' ? [...language.names].filter((name) => !knownNames.has(name)) : [text];
+  };
+  const restrictedBy = (rule: ForeignRule): string[] => {
+    const [userText, groupText] = [userPattern(rule)?.text, groupPattern(rule)?.text];
+    return [...(matchesJoiners(userText) ? [] : unlistedIn(userText, users)), ...unlistedIn(groupText, groups)];
+  };
+  /** Whether everyone or a group gets what the rule gives. What a rule gives to single users is never granted to others. */
+  const isForNewcomers = (rule: ForeignRule): boolean => {
+    const text = groupPattern(rule)?.text;
+    const hasMembers =
+      text === undefined || [...groups].some((group) => canBeJudged(text) && patterns.matches(text, group));
+    return givesSomething(rule) && hasMembers && matchesJoiners(userPattern(rule)?.text);
+  };
+  const leftOutBy = (rule: ForeignRule, laterRules: readonly ForeignRule[]): string[] => {
+    const text = selectivePattern('user', userPattern(rule)?.text);
+    if (text === undefined || !isForNewcomers(rule)) return [];
+    const names = excludedNames(text, patterns);
+    const unlisted =
+      names === null ? [`names that ${text} does not match`] : [...names].filter((name) => !users.has(name));
+    if (unlisted.length === 0) return [];
+    const reachedRules = laterRules.filter((other) => mayOverlap(rule, other, patterns));
+    const isForAllNames = (other: ForeignRule): boolean =>
+      groupPattern(other) === undefined &&
+      selectivePattern('user', userPattern(other)?.text) === undefined &&
+      OBJECT_FIELDS.every((field) =>
+        [undefined, rule.patterns.get(field)?.text].includes(other.patterns.get(field)?.text),
+      );
+    const nextIndex = reachedRules.findIndex(isForAllNames);
+    const isGivenToAll = nextIndex >= 0 && !reachedRules.slice(0, nextIndex + 1).some((other) => isLess(other, rule));
+    return isGivenToAll ? [] : unlisted;
   };
   const unlistedNames = new Set<string>();
   let firstRule: ForeignRule | null = null;
   for (const [section, sectionRules] of rules) {
     if (SECTIONS_WITHOUT_PAIRS.has(section)) continue;
-    for (const [i, rule] of sectionRules.entries()) {
-      const names = [...unlistedIn(userPattern(rule)?.text, users), ...unlistedIn(groupPattern(rule)?.text, groups)];
+    const usedRules = sectionRules.filter((rule) => rolePattern(rule) === undefined);
+    for (const [i, rule] of usedRules.entries()) {
+      const [restrictedNames, laterRules] = [restrictedBy(rule), usedRules.slice(i + 1)];
       const isWithheldByRule = (other: ForeignRule) =>
-        withholdsOrRestricts(rule, other) && mayOverlap(rule, other, patterns, ['user', ...OBJECT_FIELDS]);
-      if (names.length === 0 || !sectionRules.slice(i + 1).some(isWithheldByRule)) continue;
+        isLess(rule, other) && isForNewcomers(other) && mayOverlap(rule, other, patterns, ['user', ...OBJECT_FIELDS]);
+      const isWithheld = restrictedNames.length > 0 && laterRules.some(isWithheldByRule);
+      const names = [...leftOutBy(rule, laterRules), ...(isWithheld ? restrictedNames : [])];
       for (const name of names) unlistedNames.add(name);
-      firstRule ??= rule;
+      if (names.length > 0) firstRule ??= rule;
     }
   }
   return { names: [...unlistedNames].sort(), rule: firstRule };
 }
+
+/** Whether `rule`, if it decides instead of `other`, gives less in any way. */
+function isLess(rule: ForeignRule, other: ForeignRule): boolean {
+  return withholdsOrRestricts(rule, other) || lacksRightOf(rule, other);
+}
+
+/** Whether `other` gives a right that `rule` does not give, where `rule` decides. */
+function lacksRightOf(rule: ForeignRule, other: ForeignRule): boolean {
+  const rights = new Set(rule.rights.flatMap((right) => [right, ...(CONTAINED_RIGHTS[right] ?? [])]));
+  // A rule about the queries of others does not decide who executes queries.
+  if (rule.patterns.has('queryOwner')) rights.add('execute');
+  return other.rights.some((right) => right !== 'none' && right !== 'false' && !rights.has(right));
+}
+
+/** Rights that other rights contain. To `owner`, the import gives no more than to `all`. */
+const CONTAINED_RIGHTS: Readonly<Record<string, readonly string[]>> = {
+  all: ['owner', 'read-only'],
+  owner: ['all', 'read-only'],
+  GRANT_SELECT: ['SELECT'],
+  GRANT_EXECUTE: ['EXECUTE'],
+};
 
 /** Whether `rule`, if it decides instead of `other`, withholds or restricts access that `other` gives. */
 function withholdsOrRestricts(rule: ForeignRule, other: ForeignRule): boolean {
