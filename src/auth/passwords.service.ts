@@ -115,8 +115,8 @@ export class PasswordsService {
   }
 
   /**
-   * Calls `action` if the password is right. Throttled like a sign-in, so that a stolen session does not help to guess the password. A
-   * refusal that `action` returns is thrown here, after the attempt was counted as a success.
+   * Calls `action` if the password is right. Throttled and recorded like a sign-in, so that a stolen session does not help to guess the
+   * password. A refusal that `action` returns is thrown here, after the attempt was counted as a success.
    * @throws Refused `invalid_credentials`, `token_invalid`, `too_many_requests`, `busy`
    */
   private async runIfProved<T>(
@@ -131,11 +131,15 @@ export class PasswordsService {
       case 'proved':
         if (proofOutcome.result instanceof Refused) throw proofOutcome.result;
         return proofOutcome.result;
-      case 'wrong-password':
-        throw new Refused('invalid_credentials', { detail: 'The current password is another one.' });
+      case 'wrong-password': {
+        const reason = 'invalid_credentials';
+        await this.sessions.recordFailure(proofOutcome.account, { by: 'confirm', reason }, client);
+        throw new Refused(reason, { detail: 'The current password is another one.' });
+      }
       case 'deactivated':
         throw invalidTokenRefusal('session-ended');
       case 'throttled':
+        await this.sessions.recordThrottled(proofOutcome, client);
         throw new Refused('too_many_requests', proofOutcome);
     }
   }

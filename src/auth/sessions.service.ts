@@ -78,13 +78,13 @@ export class SessionsService {
     private readonly settings: Settings,
   ) {}
 
-  /** Records a refused sign-in with the account, if there is one. The typed name is not recorded, because it may be a password. */
+  /** Records a refused sign-in, or a wrong password in a session, with the account, if any. The typed name is not recorded: it may be a password. */
   async recordFailure(account: Account | null, details: Record<string, string>, client: Client): Promise<void> {
     const subject = account === null ? null : userSubject(account);
     await this.audit.record({ event: 'login_failed', actor: null, subject, origin: client, details });
   }
 
-  /** Records a throttled sign-in, but only the attempt that crossed the limit, so that a flood does not fill the audit trail. */
+  /** Records a throttled attempt, but only the one that crossed the limit, so that a flood does not fill the audit trail. */
   async recordThrottled({ isFirst, quota }: ThrottledAttempt, client: Client): Promise<void> {
     if (!isFirst) return;
     const details = { limit: quota.name };

@@ -183,6 +183,33 @@ describe('throttling', () => {
     expect(events).toEqual([{ event: 'login_throttled', details: { limit: 'login-name' } }]);
   });
 
+  it('of guesses with a session is written down as that of sign-ins is, and each guess', async () => {
+    const address = newAddress();
+    const { access_token } = (await login('cleo', passwordOf('cleo'), address)).body as { access_token: string };
+    const cleo = anonymous.as(access_token);
+    const attempts = [
+      ['POST', '/api/auth/password', { current_password: 'a guess', new_password: passwordOf('new') }],
+      ['PATCH', '/api/auth/me', { current_password: 'a guess', email: 'thief@example.org' }],
+      ['POST', '/api/auth/console-session/confirm', { password: 'a guess' }],
+      ['POST', '/api/auth/console-session/confirm', { password: passwordOf('cleo') }],
+    ] as const;
+    const statuses: number[] = [];
+    for (const [method, path, body] of attempts)
+      statuses.push((await cleo.send(method, path, body, { 'X-Forwarded-For': address })).status);
+    expect([...statuses, (await guess('cleo', address)).status]).toEqual([401, 401, 401, 429, 429]);
+
+    const wrong = { event: 'login_failed', name: 'cleo', details: { by: 'confirm', reason: 'invalid_credentials' } };
+    expect(
+      await query(
+        `SELECT event, subject_name AS name, details FROM audit_events
+         WHERE address = '${address}' AND event <> 'login_succeeded' ORDER BY id`,
+      ),
+    ).toEqual([
+      ...Array<unknown>(3).fill(wrong),
+      { event: 'login_throttled', name: null, details: { limit: 'login-name' } },
+    ]);
+  });
+
   it('limits registrations per address', async () => {
     const address = newAddress();
     const register = (username: string) =>

@@ -84,7 +84,13 @@ describe('people with a password, who link their account at the provider', () =>
     expect(await finish(max, one, 'sub of max')).toBe('/me linked');
     expect(await finish(max, other, 'sub of max at home')).toBe('/me already_linked');
     expect(await refused(passwordOf('max'))).toBe('already_linked');
-    expect(await events('login_failed', await idOf(max))).toHaveLength(3);
+    expect(await events('login_failed', await idOf(max))).toMatchObject([
+      ...[
+        { details: { by: 'oidc', reason: 'already_linked' } },
+        { details: { by: 'oidc', reason: 'subject_invalid' } },
+      ],
+      ...[{ details: { by: 'oidc', reason: 'person_linked' } }, { details: { by: 'confirm' } }],
+    ]);
   });
 
   it.each([

@@ -61,6 +61,13 @@ describe('an event of the audit trail', () => {
     ],
     [
       {
+        ...{ event: 'login_failed', subject: { ...subject('user'), name: 'ruth' }, address: '10.4.20.15' },
+        details: { by: 'confirm', reason: 'invalid_credentials' },
+      },
+      [{ text: 'ruth', href: '/people/7' }, ': wrong password in a signed-in session', ', from 10.4.20.15'],
+    ],
+    [
+      {
         event: 'publication_applied',
         subject: { type: 'publication', id: '9', name: null },
         details: { access: { people_gaining: 40, people_losing: 1 } },

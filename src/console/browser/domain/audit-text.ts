@@ -91,6 +91,10 @@ const SENTENCE_MAKERS: Partial<Record<AuditEvent['event'], SentenceMaker>> = {
   guarantee_changed: guaranteeChangeSentence,
   guarantee_deleted: guaranteeChangeSentence,
   guarantee_broken: ({ broken_by: count }, subject) => [...subject, `: ${breachesText(Number(count))}`],
+  login_failed: (details, subject) =>
+    details['by'] === 'confirm'
+      ? [...subject, ': wrong password in a signed-in session']
+      : defaultSentence(details, subject),
   member_added: memberSentence(' to '),
   member_removed: memberSentence(' from '),
   role_changed: ({ from, to }, subject) => [...subject, `: ${roleText(from)} to ${roleText(to)}`],
