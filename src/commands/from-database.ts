@@ -106,7 +106,13 @@ export function explainFromDatabase(user: string, question: Question): Promise<R
     const snapshotStore = modules.get(SnapshotStore);
     const publishedRules = modules.get(PublishedRules);
     const principalNames = modules.get(PrincipalNames);
-    const accessService = new AccessService(snapshotStore, publishedRules, modules.get(UserStore), principalNames);
+    const accessService = new AccessService(
+      snapshotStore,
+      publishedRules,
+      modules.get(UserStore),
+      principalNames,
+      modules.get(Settings),
+    );
     return explanationForm(
       await accessService.explain(principalNamed(await snapshotStore.read(), user), question),
       false,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import { getOrInsert } from '../kernel/collections.js';
 import { Refused } from '../kernel/errors.js';
+import { Settings } from '../platform/settings/settings.js';
 import { AccessIndex } from '../trino-rules/answers/access-index.js';
 import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/effective-access.js';
 import { explain } from '../trino-rules/answers/explanation.js';
@@ -23,6 +24,7 @@ import {
 import type { NamedPolicyPrincipal, PolicyPrincipal, Principal } from '../trino-rules/model/principal.js';
 import { isNodeQuestion, type Question } from '../trino-rules/model/question.js';
 import { isOpenSystemNode } from '../trino-rules/model/resource.js';
+import { tablesMayShareFiles } from '../trino-rules/model/restrictions.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';
@@ -42,6 +44,7 @@ export class AccessService {
     private readonly publishedRules: PublishedRules,
     private readonly users: UserStore,
     private readonly names: PrincipalNames,
+    private readonly settings: Settings,
   ) {}
 
   /** Adds the name of the principal in `as` or `queries` of a node. @throws Refused `validation_failed` for an unknown account */
@@ -81,9 +84,10 @@ export class AccessService {
     // Some questions depend on grants elsewhere. For example, calling kill_query depends on KILL_QUERIES.
     const needsWholeSnapshot = node === null || principalIn(node) !== undefined || isKillQuery(node);
     if (needsWholeSnapshot) return this.snapshots.read();
-    // Unless the node is a table, the whole catalog is read: a restriction in it can take away its routines.
+    // Mostly, the whole catalog is read: a restriction in it can take away its routines or, where tables may share files, ownership.
     const { catalog, table } = node;
-    const area = catalog !== undefined && table === undefined ? { catalog } : node;
+    const needsCatalog = table === undefined || tablesMayShareFiles(node, this.settings.acl);
+    const area = catalog !== undefined && needsCatalog ? { catalog } : node;
     const touchedSnapshot = await this.snapshots.readTouched({ nodes: [area], groups: [] }, Infinity);
     return touchedSnapshot ?? this.snapshots.read();
   }

@@ -8,12 +8,18 @@ import { brokenText, type GuaranteeVerdict } from '../trino-rules/answers/guaran
 import { explain } from '../trino-rules/answers/explanation.js';
 import { expressionWarnings } from '../trino-rules/document/expression-warnings.js';
 import { decide } from '../trino-rules/model/decision.js';
-import { type Guarantee, canRefuse } from '../trino-rules/model/guarantee.js';
+import { type Guarantee, canRefuse, judgedNodes } from '../trino-rules/model/guarantee.js';
 import { MaskConflicts } from '../trino-rules/model/mask-conflicts.js';
 import { principalIn, type Node, nodeText } from '../trino-rules/model/node.js';
 import { type PolicyPrincipal, principalText } from '../trino-rules/model/principal.js';
 import { Principals } from '../trino-rules/model/principals.js';
-import { holderProblem, orderedPrivileges, type Privilege, PRIVILEGE_TERMS } from '../trino-rules/model/privilege.js';
+import {
+  holderProblem,
+  isRoutinePrivilege,
+  orderedPrivileges,
+  type Privilege,
+  PRIVILEGE_TERMS,
+} from '../trino-rules/model/privilege.js';
 import { closedProblem, privilegesProblem } from '../trino-rules/model/resource.js';
 import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
@@ -248,7 +254,8 @@ export class AdmissionService {
 
   /** Warnings on each written grant with privileges that a policy takes away. They are no errors, because the policy may be deleted later. */
   async effectWarnings(grants: readonly NewGrant[]): Promise<string[][]> {
-    const nodes = grants.filter(({ privileges }) => privileges.some(canBeTaken)).map(({ resource }) => resource);
+    const takeableGrants = grants.filter(({ privileges }) => privileges.some(canBeTaken));
+    const nodes = takeableGrants.flatMap((grant) => judgedNodes(grant, this.settings.acl));
     const snapshot = nodes.length === 0 ? null : await this.snapshots.readTouched({ nodes, groups: [] }, PROOF_LIMIT);
     return grants.map((grant) => (snapshot === null ? [] : privilegesWithoutEffect(snapshot, grant)));
   }
@@ -299,7 +306,7 @@ function holderText({ name, holder }: { name: string; holder: 'account' | 'engin
 /** Whether a policy can take a privilege away from the holder of a grant. */
 function canBeTaken(privilege: Privilege): boolean {
   const { yieldsToRestrictions, yieldsToFilters, yieldsToMasks } = PRIVILEGE_TERMS[privilege];
-  return yieldsToRestrictions || yieldsToFilters || yieldsToMasks;
+  return yieldsToRestrictions || yieldsToFilters || yieldsToMasks || isRoutinePrivilege(privilege);
 }
 
 /**

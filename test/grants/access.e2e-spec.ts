@@ -24,6 +24,7 @@ describe('answers about access', () => {
     service = await startService({
       ACL_METADATA_CATALOG: 'grantline',
       ACL_WRITABLE_CATALOGS: 'lake',
+      ACL_EXTERNAL_TABLE_CATALOGS: 'files',
       SERVICE_QUERY_USER: 'service-account-grantline',
     });
     admin = await administrator(service);
@@ -244,6 +245,36 @@ describe('answers about access', () => {
       items: [{ principal: { type: 'engine', name: 'service-account-grantline' }, via: [] }],
       totals: { people: 0, engine_principals: 1, ways: [{ group: null, engine_principals: 1 }] },
     });
+  });
+
+  it.each([
+    { name: 'ownership', resource: { catalog: 'files', schema: 's1' }, privilege: 'OWNERSHIP', question: '&table=t' },
+    {
+      name: 'a routine right',
+      resource: { catalog: 'calc', schema: 's1' },
+      privilege: 'EXECUTE_FUNCTION',
+      question: '',
+    },
+  ])('who: does not list, and a grant warns of, $name that a policy elsewhere takes away', async (example) => {
+    const { resource, privilege, question } = example;
+    const grant = { principal: { type: 'user', id: ids.alice }, resource, privileges: [privilege] };
+    const who = `/api/admin/access/who?catalog=${resource.catalog}&schema=s1${question}&privilege=${privilege}`;
+    const free = await admin.post('/api/admin/grants', grant);
+    expect([free.body?.['warnings'], (await admin.get(who)).body]).toMatchObject([
+      undefined,
+      { items: [{ principal: { name: 'alice' } }] },
+    ]);
+    await admin.delete(`/api/admin/grants/${String(free.body?.['id'])}`);
+
+    const secret = { catalog: resource.catalog, schema: 's2', table: 'secret' };
+    const filter = { kind: 'row_filter', principal: { type: 'everyone' }, resource: secret, expression: 'a = 1' };
+    const policy = await idOf('/api/admin/policies', filter);
+    const { body } = await admin.post('/api/admin/grants', grant);
+    const where = `${privilege} on ${resource.catalog}.s1`;
+    expect(body?.['warnings']).toEqual([`${where} has no effect: policy ${policy} would not hold for it`]);
+    expect((await admin.get(who)).body).toMatchObject({ items: [], totals: { people: 0 } });
+    await admin.delete(`/api/admin/grants/${String(body?.['id'])}`);
+    await admin.delete(`/api/admin/policies/${policy}`);
   });
 
   it('who: in pages', async () => {

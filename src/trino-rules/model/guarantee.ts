@@ -52,9 +52,9 @@ export function principalsIn({ principal, except, scopes }: Guarantee): PolicyPr
   return [principal, ...except, ...scopes.flatMap(({ resource }) => principalIn(resource) ?? [])];
 }
 
-/** The nodes whose grants and policies decide whether a guarantee holds for one of its scopes (privileges on a node). */
+/** The nodes whose grants and policies decide access by these privileges on a node, for example in a scope of a guarantee. */
 export function judgedNodes(
-  { resource, privileges }: GuaranteeScope,
+  { resource, privileges }: Pick<GuaranteeScope, 'resource' | 'privileges'>,
   { externalTableCatalogs }: { externalTableCatalogs: readonly string[] },
 ): Node[] {
   // Any privilege on any data also allows executing queries. KILL_QUERIES on the engine also allows calling `kill_query`.

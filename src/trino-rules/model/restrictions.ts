@@ -56,7 +56,10 @@ export function storageColumns({ catalog }: Node, { rawColumnCatalogs }: Snapsho
 const STORAGE_AND_RAW_COLUMNS = [...STORAGE_COLUMNS, ...RAW_COLUMNS];
 
 /** Whether users can create tables over files of other tables. If so, any restriction of reading in the catalog takes away ownership. */
-export function tablesMayShareFiles({ catalog }: Node, { externalTableCatalogs }: SnapshotSettings): boolean {
+export function tablesMayShareFiles(
+  { catalog }: Node,
+  { externalTableCatalogs }: Pick<SnapshotSettings, 'externalTableCatalogs'>,
+): boolean {
   return catalog !== undefined && externalTableCatalogs.includes(catalog);
 }
 
