@@ -183,6 +183,17 @@ describe('an explanation', () => {
     );
   });
 
+  it('names a policy wherever what is granted is taken', () => {
+    fc.assert(
+      fc.property(asked, ({ snapshot, principal, at }) => {
+        const question = questionOf(snapshot, at);
+        const { allowed, grants, policies } = explain(new AccessIndex(snapshot), principal, question);
+        if (!allowed && grants.length > 0) expect(policies).not.toEqual([]);
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+
   it('has a smallest change that turns the answer round, and none of its steps is superfluous', () => {
     fc.assert(
       fc.property(asked, ({ snapshot, principal, at }) => {
@@ -215,6 +226,34 @@ describe('an explanation', () => {
         expect(changes?.length).toBeGreaterThan(0);
       }),
     );
+  });
+
+  it('names every policy that hides a column of the storage, and all of them are to be excepted from', () => {
+    const snapshot = aSnapshot()
+      .with({ rawColumnCatalogs: ['stream'] })
+      .user('ana')
+      .may('SELECT', 'hr.people')
+      .may('SELECT', 'stream.topics')
+      .everyone()
+      .seesMasked('hr.people.staff', 'ssn', 'NULL')
+      .seesMasked('hr.people.staff', '$path', 'NULL')
+      .doesNotSee('hr.people', '$path')
+      .seesMasked('stream.topics.orders', 'iban', 'NULL')
+      .snapshot();
+    const ana = { type: 'user', id: 1 } as const;
+    const policiesFor = (name: string, column: string) => {
+      const [catalog = '', schema = '', table = ''] = name.split('.');
+      const question = questionOf(snapshot, { resource: { catalog, schema, table }, column, privilege: 'SELECT' });
+      const index = new AccessIndex(snapshot);
+      const steps = smallestChange(index, ana, question)?.map((step) => (step.kind === 'except' ? step.policy : step));
+      return [explain(index, ana, question).policies.map(({ id }) => id), steps];
+    };
+
+    const all = [1, 2, 3];
+    expect(policiesFor('hr.people.staff', '$path')).toEqual([all, all]);
+    expect(policiesFor('hr.people.staff', '$bucket')).toEqual([all, all]);
+    expect(policiesFor('hr.people.staff', 'name')).toEqual([[], expect.anything()]);
+    expect(policiesFor('stream.topics.orders', '_key')).toEqual([[4], [4]]);
   });
 
   it('names only the policies that matter', () => {

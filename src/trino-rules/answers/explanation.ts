@@ -58,9 +58,23 @@ export function obstacles(
   );
   const obstructingPolicies = [...takingPolicies, ...companionPolicies];
   if (column === undefined || !readsColumns(question)) return obstructingPolicies;
-  const nearestColumnMasks = nearestMasks(policies, column);
-  const contradictoryMasks = areContradictory(nearestColumnMasks) ? nearestColumnMasks : [];
-  return [...new Set([...obstructingPolicies, ...hidingPolicies(policies, column), ...contradictoryMasks])];
+  return [...new Set([...obstructingPolicies, ...policiesHiding(policies, question, settings)])];
+}
+
+/** The policies that hide the column in question. Every mask and every hidden column also hides the columns of the storage. */
+function policiesHiding(
+  policies: readonly SnapshotPolicy[],
+  question: DataQuestion,
+  settings: SnapshotSettings,
+): SnapshotPolicy[] {
+  if (isAboutStorageColumn(question, settings)) return policies.filter(({ resource }) => 'column' in resource);
+  const { column = '' } = question;
+  const masks = nearestMasks(policies, column);
+  return [...hidingPolicies(policies, column), ...(areContradictory(masks) ? masks : [])];
+}
+
+export function isAboutStorageColumn({ resource, column }: DataQuestion, settings: SnapshotSettings): boolean {
+  return column !== undefined && storageColumns(resource, settings).includes(column);
 }
 
 const NO_MASKS: ReadonlySet<SnapshotPolicy> = new Set();

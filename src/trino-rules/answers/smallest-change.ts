@@ -24,7 +24,7 @@ import { closedProblem, isOpenSystemNode, type ColumnResource } from '../model/r
 import { closesCompanion } from '../model/restrictions.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
-import { nearestMasks, obstacles } from './explanation.js';
+import { isAboutStorageColumn, nearestMasks, obstacles } from './explanation.js';
 
 export type Change =
   | { kind: 'grant'; principal: Principal; resource: Node; privileges: Privilege[] }
@@ -155,7 +155,7 @@ function obstructingPolicies(
   if (!isAboutData(question)) return denies.map(({ source }) => source);
   const policies = obstacles(intent, question, settings);
   if (yieldsToRestrictions(question)) return policies;
-  const masks = nearestMasks(policies, question.column ?? '');
+  const masks = isAboutStorageColumn(question, settings) ? [] : nearestMasks(policies, question.column ?? '');
   const countMasksWith = (expression: string): number => masks.filter((mask) => mask.expression === expression).length;
   const [keptMask] = [...masks].sort((a, b) => countMasksWith(b.expression) - countMasksWith(a.expression));
   const masksTakeRight = yieldsToFiltersOrMasks(question).masks;

@@ -67,7 +67,9 @@ const anyAsked = (snapshot: Snapshot): fc.Arbitrary<Asked> =>
     .chain((resource) =>
       fc.record({
         resource: fc.constant(resource),
-        column: isInTree(resource) ? fc.constantFrom(undefined, 'id', 'i', 'größe') : fc.constant(undefined),
+        column: isInTree(resource)
+          ? fc.constantFrom(undefined, 'id', 'i', 'größe', '$path', '_key')
+          : fc.constant(undefined),
         privilege: fc.constantFrom(...privilegesOn(resource)),
       }),
     );
