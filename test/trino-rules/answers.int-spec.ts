@@ -18,7 +18,7 @@ import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { AccessIndex } from '../../src/trino-rules/answers/access-index.js';
 import { effectiveAccess, isSameAccess } from '../../src/trino-rules/answers/effective-access.js';
 import { explain } from '../../src/trino-rules/answers/explanation.js';
-import { holders } from '../../src/trino-rules/answers/holders.js';
+import { type HolderQuestion, holders } from '../../src/trino-rules/answers/holders.js';
 import { smallestChange } from '../../src/trino-rules/answers/smallest-change.js';
 import { canBeImpersonated, coversMembers } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
@@ -168,6 +168,39 @@ describe('everybody who may', () => {
         }
       }),
     );
+  });
+});
+
+describe('owners', () => {
+  const snapshot = aSnapshot()
+    .user('ana')
+    .may('TABLE_OWNERSHIP', 'sales.eu.orders')
+    .user('bob')
+    .may('OWNERSHIP', 'sales.us')
+    .user('eve')
+    .may('TABLE_OWNERSHIP', 'sales')
+    .may('SELECT', 'sales.eu.orders')
+    .snapshot();
+  const sales = { catalog: 'sales' };
+  const orders = { ...sales, schema: 'eu', table: 'orders' };
+  const owners = (question: HolderQuestion) =>
+    holders(new AccessIndex(snapshot), question).map(({ principal, inside }) => [principal.name, inside]);
+
+  it('of a schema own more than a table in it', () => {
+    const inside = [{ resource: { ...sales, schema: 'us' }, privileges: ['OWNERSHIP'] }];
+    expect(owners({ about: 'schema-ownership', resource: { ...sales, schema: 'eu' } })).toEqual([]);
+    expect(owners({ about: 'schema-ownership', resource: sales })).toEqual([['bob', inside]]);
+  });
+
+  it('of all tables own no more inside', () => {
+    expect(owners({ about: 'privilege', privilege: 'OWNERSHIP', resource: { ...sales, schema: 'eu' } })).toEqual([
+      ['ana', [{ resource: orders, privileges: ['OWNERSHIP'] }]],
+      ['eve', []],
+    ]);
+    expect(owners({ about: 'anything', resource: sales })).toContainEqual([
+      'eve',
+      [{ resource: orders, privileges: ['SELECT'] }],
+    ]);
   });
 });
 

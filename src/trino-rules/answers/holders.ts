@@ -5,7 +5,7 @@ import { type Access, accessToColumn, intentAt, NO_ACCESS, type Origin } from '.
 import { compareNames, kindOf, type Node, nodeKey, pathTo } from '../model/node.js';
 import { type NamedPrincipal, principalText } from '../model/principal.js';
 import type { Member } from '../model/principals.js';
-import { type Privilege, PRIVILEGES } from '../model/privilege.js';
+import { type Privilege, PRIVILEGES, privilegesGivenBy } from '../model/privilege.js';
 import { grantableRightOf } from '../model/rights.js';
 import { columnOf, isNodeQuestion, type Question, type RightQuestion } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
@@ -91,12 +91,16 @@ function withInnerAccess(
   const containerKey = nodeKey(question.resource);
   const isBelow = (resource: Node): boolean =>
     nodeKey(resource) !== containerKey && pathTo(resource).some((each) => nodeKey(each) === containerKey);
-  const privilegesOnWholeNode = accessToWhole?.access.privileges ?? [];
+  const privilegesOnWholeNode = privilegesGivenBy(accessToWhole?.access.privileges ?? []);
   const innerEntries = effectiveAccess(index, principal).flatMap(({ resource, access, origins }) => {
+    // At a table, OWNERSHIP means TABLE_OWNERSHIP, and is no ownership of a schema.
+    const isTable = resource.table !== undefined;
     const privilegesOnlyBelow = access.privileges.filter(
-      (each) => relevantPrivileges(question).includes(each) && !privilegesOnWholeNode.includes(each),
+      (each) =>
+        relevantPrivileges(question).includes(each) &&
+        !privilegesOnWholeNode.has(isTable && each === 'OWNERSHIP' ? 'TABLE_OWNERSHIP' : each),
     );
-    return isBelow(resource) && privilegesOnlyBelow.length > 0
+    return isBelow(resource) && privilegesOnlyBelow.length > 0 && !(isTable && question.about === 'schema-ownership')
       ? [{ resource, privileges: privilegesOnlyBelow, origins }]
       : [];
   });
