@@ -92,4 +92,16 @@ describe('a query, page by page', () => {
       next: null,
     });
   });
+
+  it('hands out the rows of a statement that writes and counts nothing: EXPLAIN ANALYZE INSERT', async () => {
+    const columns = [column('Query Plan', 'varchar')];
+    engine.answers('EXPLAIN ANALYZE INSERT', { columns, data: [['TableCommit']], updateType: 'INSERT' }, {});
+    const path = await submitted(ana, { sql: 'EXPLAIN ANALYZE INSERT' });
+    const plan = await ana.get(`${path}/rows`);
+    const last = await ana.get(`${path}/rows?after=${String(plan.body?.['next'])}`);
+
+    expect(plan.body).toMatchObject({ columns: [{ name: 'Query Plan', type: 'varchar' }], rows: [['TableCommit']] });
+    expect(last.body).toMatchObject({ rows: [], next: null });
+    expect((await ana.get(path)).body).toMatchObject({ state: 'finished', rows_returned: 1 });
+  });
 });

@@ -9,7 +9,7 @@ import {
 import { type ApiClient, ApiClient as Client, signedUp } from '../support/service/api-client.js';
 import { startService, type TestService } from '../support/service/service.js';
 import { emptyRules } from './running/config-map.js';
-import { READABLE_CATALOG } from './running/grantline.js';
+import { READABLE_CATALOG, WRITABLE_CATALOG } from './running/grantline.js';
 import { openEngine } from './running/open-engine.js';
 import { until } from './running/until.js';
 import { kubectlOf, openStack } from './stack.js';
@@ -20,12 +20,20 @@ const TARGET_SECONDS = 2;
 
 let engine: string;
 let observer: Connection;
+let service: TestService;
+let ana: ApiClient;
 beforeAll(async () => {
   engine = await openEngine(stack);
   observer = connectAs('observer');
+  const { hostname, port } = new URL(engine);
+  const at = { SERVICE_QUERY_HOST: hostname, SERVICE_QUERY_PORT: port, SERVICE_QUERY_HEADER_PREFIX: 'X-Trino' };
+  service = await startService({ ...at, SERVICE_QUERY_JWT_ENABLED: 'false' });
+  ana = new Client(service.url);
+  ana = ana.as((await signedUp(ana, 'ana')).access_token);
 });
 afterAll(async () => {
   await observer.close();
+  await service.stop();
   await emptyRules(kubectlOf(stack));
 });
 
@@ -35,6 +43,13 @@ async function rowsOf(connection: Connection, sql: string, parameters: readonly 
   const cursor = connection.cursor();
   await cursor.execute(sql, parameters);
   return cursor.fetchAll();
+}
+
+async function submitted(sql: string): Promise<string> {
+  return until('the service takes statements', 60_000, async () => {
+    const answer = await ana.post('/api/queries', { sql });
+    return answer.status === 201 ? (answer.headers.get('location') ?? undefined) : undefined;
+  });
 }
 
 describe('what a statement changes for the next one', () => {
@@ -126,22 +141,12 @@ describe('parameters', () => {
 });
 
 describe('a statement is cancelled on the engine', () => {
-  let service: TestService;
-  let ana: ApiClient;
   let connection: Connection;
   let count = 0;
-  beforeAll(async () => {
-    const { hostname, port } = new URL(engine);
-    const at = { SERVICE_QUERY_HOST: hostname, SERVICE_QUERY_PORT: port, SERVICE_QUERY_HEADER_PREFIX: 'X-Trino' };
-    service = await startService({ ...at, SERVICE_QUERY_JWT_ENABLED: 'false' });
-    ana = new Client(service.url);
-    ana = ana.as((await signedUp(ana, 'ana')).access_token);
+  beforeAll(() => {
     connection = connectAs('ana');
   });
-  afterAll(async () => {
-    await connection.close();
-    await service.stop();
-  });
+  afterAll(() => connection.close());
 
   /** Its rows never end. @returns SQL by which the engine finds it */
   const rows = () =>
@@ -210,11 +215,23 @@ describe('a statement is cancelled on the engine', () => {
     const path = await submitted(sql);
     await expectCancelled(sql, () => ana.delete(path));
   });
+});
 
-  async function submitted(sql: string): Promise<string> {
-    return until('the service takes statements', 60_000, async () => {
-      const answer = await ana.post('/api/queries', { sql });
-      return answer.status === 201 ? (answer.headers.get('location') ?? undefined) : undefined;
-    });
-  }
+describe('EXPLAIN ANALYZE of a write', () => {
+  const TABLE = `${WRITABLE_CATALOG}.default.explained`;
+  beforeAll(() => rowsOf(observer, `CREATE TABLE ${TABLE} AS SELECT 1 AS n`));
+  afterAll(() => rowsOf(observer, `DROP TABLE ${TABLE}`));
+
+  it('writes whether its plan is read or not, and its plan is kept for a reader', async () => {
+    const path = await submitted(`EXPLAIN ANALYZE INSERT INTO ${TABLE} SELECT 2`);
+    await until('the row is written', 60_000, async () =>
+      (await rowsOf(observer, `SELECT count(*) FROM ${TABLE} WHERE n = 2`))[0]?.[0] === 1n ? true : undefined,
+    );
+    const headers = { Accept: 'application/x-ndjson', Authorization: `Bearer ${ana.token}` };
+    const lines = (await (await fetch(`${service.url}${path}/rows`, { headers })).text()).split('\n');
+
+    expect(lines[0]).toBe('{"columns":[{"name":"Query Plan","type":"varchar"}]}');
+    expect(lines[1]).toContain('TableCommit');
+    expect((await ana.get(path)).body).toMatchObject({ state: 'finished', rows_returned: 1 });
+  });
 });

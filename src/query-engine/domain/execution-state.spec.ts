@@ -20,7 +20,6 @@ const page: StatementPage = {
   engineState: 'RUNNING',
   progressPercent: null,
   error: null,
-  updateType: null,
   updateCount: null,
 };
 const error = { name: 'SYNTAX_ERROR', kind: 'USER_ERROR', message: 'no', line: 1, column: 2 } as const;
@@ -31,13 +30,9 @@ describe('judgePage', () => {
     ['no rows, more to come', {}, { kind: 'fetch-next' }],
     ['rows', { rows: rowsOf('[[1]]') }, { kind: 'hold' }],
     ['the last rows', { rows: rowsOf('[[1]]'), nextPath: null }, { kind: 'hold' }],
-    ['the row of a writer', { rows: rowsOf('[[5]]'), updateType: 'INSERT', updateCount: 5n }, { kind: 'fetch-next' }],
+    ['the row of a writer', { rows: rowsOf('[[5]]'), updateCount: 5n }, { kind: 'fetch-next' }],
     ['the end of a reader', { nextPath: null }, { kind: 'end', ending: finished(null) }],
-    [
-      'the end of a writer',
-      { nextPath: null, updateType: 'INSERT', updateCount: 5n },
-      { kind: 'end', ending: finished(5n) },
-    ],
+    ['the end of a writer', { nextPath: null, updateCount: 5n }, { kind: 'end', ending: finished(5n) }],
     ['an error, whatever else', { error, rows: rowsOf('[[1]]') }, { kind: 'end', ending: { state: 'failed' } }],
   ])('%s', (_, given, verdict) => {
     expect(judgePage({ ...page, ...given })).toMatchObject(verdict as object);

@@ -65,11 +65,12 @@ export type PageVerdict = { kind: 'hold' } | { kind: 'fetch-next' } | { kind: 'e
 
 /**
  * Decides the next step after a page. A page with rows is held for a reader. The exception is the page with the row count of an INSERT
- * or a CREATE TABLE AS, so that such a statement ends without a reader.
+ * or a CREATE TABLE AS, so that such a statement ends without a reader. Other rows of writing statements have no count with them: the
+ * plan of EXPLAIN ANALYZE INSERT, the metrics of ALTER TABLE EXECUTE.
  */
 export function judgePage(page: StatementPage): PageVerdict {
   if (page.error !== null) return { kind: 'end', ending: endingForEngineError(page.error) };
-  if (page.rows.length > 0 && page.updateType === null) return { kind: 'hold' };
+  if (page.rows.length > 0 && page.updateCount === null) return { kind: 'hold' };
   if (page.nextPath !== null) return { kind: 'fetch-next' };
   return { kind: 'end', ending: { state: 'finished', truncated: false, updateCount: page.updateCount } };
 }

@@ -20,8 +20,7 @@ export interface StatementPage {
   /** From 0 to 100; null while the engine reports none. */
   progressPercent: number | null;
   error: EngineError | null;
-  /** INSERT, CREATE TABLE, SET SESSION, …; null for a statement that only reads. Known before the first row. */
-  updateType: string | null;
+  /** The number of rows that the statement changed. The page with the row that says so has it already. Null: the statement counts none. */
   updateCount: bigint | null;
 }
 
@@ -53,7 +52,6 @@ export function readStatementPage(
     engineState: wordOrNull(state) ?? 'UNKNOWN',
     progressPercent: numberOrNull(progressPercentage),
     error: error === null ? null : readEngineError(error),
-    updateType: wordOrNull(fieldOf('updateType')),
     updateCount: readCount(fieldOf('updateCount')),
   };
 }
@@ -99,7 +97,7 @@ function splitAnswer(
   return { envelope, rows };
 }
 
-/** The greatest length of ids, states and update types in UTF-16 units. The engine sends some tens of units. */
+/** The greatest length of ids and states in UTF-16 units. The engine sends some tens of units. */
 const MAX_WORD_LENGTH = 200;
 
 /** A text of at most MAX_WORD_LENGTH units, cut off if it is longer; null: the value is no text. */
