@@ -15,7 +15,7 @@ export const COPY_KINDS = { plain: 0, digits: 1, float: 2, other: 3 } as const;
  */
 export type PassOutcome = 'written' | 'value' | 'no-json' | 'other-count' | 'no-list';
 
-/** Exports of the WebAssembly program in `row-loop/`. Positions are addresses in `memory`. `begin` and `resume` return indexes of PASS_ENDS. */
+/** Exports of the WebAssembly program in `row-loop/`. Positions are addresses in `memory`. `begin` and `resume` return indexes of PASS_OUTCOMES. */
 interface Program {
   memory: { buffer: ArrayBuffer };
   readPosition: { value: number };

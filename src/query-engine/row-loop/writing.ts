@@ -24,7 +24,7 @@ import {
   countZeros,
 } from './characters';
 
-/** Results of `runPass`, explained at PassEnd in domain/row-loop.ts. */
+/** Results of `runPass`, explained at PassOutcome in domain/row-loop.ts. */
 const WRITTEN = 0;
 const VALUE = 1;
 const NO_JSON = 2;
