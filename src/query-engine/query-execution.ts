@@ -189,6 +189,7 @@ export class QueryExecution {
   }
 
   private async readRows(startRow: number, limit: number): Promise<RowsResult | null> {
+    if (this.ending !== null && this.ending.state !== 'finished') return this.rowsIfEnded(startRow);
     const pageToRead = judgeFirstRow(startRow, this.state.newestPageStart, this.state.rowsReturned);
     if (pageToRead === 'gone' || pageToRead === 'unknown-place') return { kind: pageToRead };
     if (this.isReleased()) return pageToRead === 'newest' ? this.newestPage() : this.rowsIfEnded(startRow);

@@ -31,6 +31,31 @@ describe('pieces of rows', () => {
     expect(made).toBe(3);
   });
 
+  it('are released when their page comes after the response was closed', async () => {
+    const released: string[] = [];
+    const page = (text: string, next: number): RowsPage => ({
+      ...{ columns: [], length: 1, pieces: () => [Buffer.from(text)], next },
+      ...{ claim: () => 'granted', release: () => void released.push(text) },
+    });
+    let arrive: () => void = () => undefined;
+    const arrival = new Promise<void>((resolve) => (arrive = resolve));
+    const source = {
+      stopReason: () => Promise.resolve(null),
+      abandon: () => Promise.resolve(),
+      rowsFrom: () => arrival.then(() => ({ kind: 'page' as const, page: page('late', 2) })),
+    };
+    const stream = new RowStream(page('first', 1), source, NO_LOOP, () => Promise.resolve());
+    const bytes = stream.bytes('ndjson', 1);
+    for (const _ of ['columns', 'first']) await bytes.next();
+    const last = bytes.next();
+    await afterwards();
+    await stream.close();
+    arrive();
+
+    expect(await last).toEqual({ done: true, value: undefined });
+    expect(released).toContain('late');
+  });
+
   it('are followed by no check of the session where no rows follow', async () => {
     const page = (text: string, next: number | null): RowsPage => ({
       ...{ columns: [], length: text.length, pieces: () => (text === '' ? [] : [Buffer.from(text)]), next },

@@ -6,7 +6,7 @@ import { QueryStore } from '../../src/query-engine/query.store.js';
 import type { QueryExecutions } from '../../src/query-engine/query-executions.service.js';
 import { TrinoStatementClient } from '../../src/query-engine/trino-statement-client.js';
 import type { FakeTimers } from '../support/fakes/fake-timers.js';
-import type { FakeTrino } from '../support/fakes/fake-trino.js';
+import { failed, type FakeTrino } from '../support/fakes/fake-trino.js';
 import type { LogBook } from '../support/fakes/log-book.js';
 import type { TestClock } from '../support/fakes/test-clock.js';
 import { until } from '../support/service/until.js';
@@ -219,6 +219,17 @@ describe('query executions', () => {
 
     await until(async () => (await executions.find(id))?.state === 'failed');
     expect(await executions.find(id)).toMatchObject({ error: { code: 'query_lost' } });
+  });
+
+  it('say that they failed, whichever rows are asked for', async () => {
+    const broken = failed('DIVISION_BY_ZERO', 'Division by zero');
+    engine.answers('SELECT n', { columns: NUMBERS, data: [[1]] }, { data: [[2]] }, broken);
+    const id = await executions.begun('SELECT n');
+    const first = [await executions.rows(one, id, 0, 1), await executions.rows(one, id, 1, 1)];
+    const then = [2, 1, 0, 9].map((row) => executions.rows(one, id, row, 1));
+
+    expect(first.map(values)).toEqual([[1], [2]]);
+    expect((await Promise.all(then)).map(values)).toEqual(['ended', 'ended', 'ended', 'ended']);
   });
 
   it('are not begun anew for a cursor that no answer named', async () => {
