@@ -187,6 +187,10 @@ export class RowStream {
         this.isFinished = true;
         return yield rowsResult;
       }
+      if (this.isFinished) {
+        rowsResult.page.release(); // `close` ran meanwhile, and runs only once
+        return;
+      }
       this.page = rowsResult.page;
       if (rowsResult.page.next === null && rowsResult.page.length === 0) break; // no rows follow for which to check the session
     }
