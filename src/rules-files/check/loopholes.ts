@@ -231,7 +231,8 @@ function hiddenColumns({ columns }: ForeignRule): string[] {
   return columns.flatMap(({ name, allow }) => (!allow && isColumnName(name) ? name : []));
 }
 
-function isRestricting(rule: ForeignRule): boolean {
+/** Whether a rule does not let its users read all rows and columns. */
+export function isRestricting(rule: ForeignRule): boolean {
   return !givesReading(rule) || isFiltered(rule) || maskedColumns(rule).length + hiddenColumns(rule).length > 0;
 }
 

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import type { ForeignRules } from '../check/foreign-rules.js';
+import type { ForeignRule, ForeignRules } from '../check/foreign-rules.js';
+import { isRestricting } from '../check/loopholes.js';
 import type { AccessDifference } from '../../trino-rules/diff/access-diff.js';
 import { isKillQuery, SYSTEM, type Node, mapNames } from '../../trino-rules/model/node.js';
 import type { Snapshot } from '../../trino-rules/model/snapshot.js';
@@ -150,7 +151,9 @@ export class DifferenceFindings {
     if (fact.about === 'table-procedures') return PROCEDURES_LOOPHOLE;
     if (fact.about === 'hidden-column') return STORAGE_COLUMNS.includes(fact.column) ? STORAGE_LOOPHOLE : null;
     if (fact.about !== 'privilege') return null;
-    if (fact.resource.table?.includes(`$${FRESH_PREFIX}`) === true) return COMPANIONS_LOOPHOLE;
+    const [baseName = '', companionSuffix] = fact.resource.table?.split(`$${FRESH_PREFIX}`) ?? [];
+    const baseRule = this.sourceRuleFor({ ...fact, resource: { ...fact.resource, table: baseName } }, user);
+    if (companionSuffix !== undefined && baseRule !== null && isRestricting(baseRule)) return COMPANIONS_LOOPHOLE;
     if (!WRITE_PRIVILEGES.includes(fact.privilege)) return null;
     const rule = this.listedRules.document.tables[this.decidingRuleFor(fact, user)?.index ?? -1];
     if (rule === undefined || this.listedRules.problemOf(rule) !== null) return null;
@@ -202,7 +205,7 @@ export class DifferenceFindings {
       for (const user of difference.people) {
         const key = getOrInsert(placeByRuleClass, this.ruleSetIdOf(user), () => {
           const { rule, at } = this.placeOf(difference.fact, user);
-          return `${rule ?? ''} ${at}`;
+          return `${rule ?? ''} ${at} ${this.loopholeOf(difference.fact, user) ?? ''}`;
         });
         getOrInsert(peopleByPlace, key, () => []).push(user);
       }
@@ -222,10 +225,14 @@ export class DifferenceFindings {
   }
 
   private placeOf(fact: AccessFact, user: string): Pick<ImportFinding, 'rule' | 'at'> {
-    const location = this.decidingRuleFor(fact, user);
-    const rule =
-      location && this.listedRules.sourceOf(this.listedRules.document[location.section][location.index] ?? {});
+    const rule = this.sourceRuleFor(fact, user);
     return { rule: rule?.place ?? null, at: rule?.at ?? this.rulesFile.at };
+  }
+
+  /** The rule of the file that decides; null: none, or an absent section. */
+  private sourceRuleFor(fact: AccessFact, user: string): ForeignRule | null {
+    const location = this.decidingRuleFor(fact, user);
+    return location && this.listedRules.sourceOf(this.listedRules.document[location.section][location.index] ?? {});
   }
 
   private decidingRuleFor(fact: AccessFact, user: string): RuleLocation | null {
