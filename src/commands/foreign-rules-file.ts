@@ -1,4 +1,4 @@
-import { isRefused } from '../rules-files/check/checks.js';
+import { type CheckCode, isRefused, severityOf } from '../rules-files/check/checks.js';
 import type { ForeignRules } from '../rules-files/check/foreign-rules.js';
 import { readLeniently } from '../rules-files/check/lenient-reader.js';
 import { TextPositions } from '../trino-rules/document/finding.js';
@@ -29,8 +29,9 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
   const positions = new TextPositions(text);
   const source = await readSource(text);
   const [rules, secondRules] = source.rules;
-  const isManifestFault = (code: string): boolean => code === 'manifest-syntax' || code === 'manifest-without-rules';
-  const refusals = [...findings, ...source.findings].filter(({ code }) => isRefused(code) || isManifestFault(code));
+  const isFault = (code: CheckCode): boolean =>
+    isRefused(code) || (rules === undefined ? severityOf(code) === 'error' : code === 'manifest-syntax');
+  const refusals = [...findings, ...source.findings].filter(({ code }) => isFault(code));
   if (secondRules !== undefined)
     refusals.push({
       code: 'manifest-syntax',

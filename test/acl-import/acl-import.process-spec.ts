@@ -132,7 +132,7 @@ describe('acl import', () => {
   it('says which users and groups the rules name and the list has not', async () => {
     const named = `{
       "catalogs": [{ "user": "ana|gone[.]away", "allow": "all" }, { "group": "sales|staff", "allow": "none" },
-        { "group": "old-staff", "allow": "all" }, { "user": "t-[0-9]", "allow": "all" }],
+        { "group": "old-staff|staff", "allow": "all" }, { "user": "t-[0-9]", "allow": "all" }],
       "tables": [{ "privileges": ["SELECT"] }],
       "schemas": []
     }`;
@@ -193,7 +193,15 @@ describe('acl import', () => {
     const nobody = await importRules(rules, '# nobody yet\n');
     expect(nobody).toMatchObject({ code: 2, stdout: '' });
     expect(nobody.stderr).toMatch(/users:1:1 there is no user in it/);
-    expect(await importRules('---\nkind: Service\n', 'ana\n')).toMatchObject({ code: 2, stdout: '' });
+    for (const [data, place] of [
+      ['rules.json: {catalogs: []}', '4:15 "rules.json" must be one text'],
+      ['rules.json.bak: "{}"', '4:3 there is "rules.json.bak", but no rules file beside it'],
+      ['other.json: "{}"', '1:1 there is no ConfigMap or Secret with a rules file here'],
+    ]) {
+      const withoutRules = await importRules(`kind: ConfigMap\nmetadata: {name: r}\ndata:\n  ${data}\n`, 'ana\n');
+      expect(withoutRules).toMatchObject({ code: 2, stdout: '' });
+      expect(withoutRules.stderr).toContain(`rules.json:${place}`);
+    }
     const ofGroups = await importRules(rules, '# of the engine\nadmins:eve\nanalysts:ana,ben\n');
     expect(ofGroups).toMatchObject({ code: 2, stdout: '' });
     expect(ofGroups.stderr).toMatch(

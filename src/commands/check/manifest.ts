@@ -25,7 +25,7 @@ export function readManifests(roots: readonly ManifestNode[], readEmbedded: Read
   for (const root of roots) collectMapsAndMounts(root, 0);
   const ruleMaps = maps.filter(({ rules, backups, findings }) => rules.length + backups.length + findings.length > 0);
   const findings = [...embeddedFindings, ...ruleMaps.flatMap(configMapFindings), ...subPathFindings(mounts, ruleMaps)];
-  if (findings.length === 0 && ruleMaps.length === 0) {
+  if (ruleMaps.length === 0) {
     const [file] = roots.flatMap(generatorFiles);
     const message =
       file === undefined
