@@ -303,12 +303,15 @@ export class UserStore {
   }
 
   /**
-   * Locks all active administrators with a password, so that the second of two concurrent changes sees the result of the first. The fixed
-   * order prevents deadlocks. @returns their ids
+   * Locks all active administrators with a password that can be used now, so that the second of two concurrent changes sees the result of
+   * the first. The fixed order prevents deadlocks. @returns their ids
    */
   private async lockAdministrators(): Promise<number[]> {
     const rows = await this.session.query<{ id: number }>(
-      `SELECT id FROM users WHERE role = 'admin' AND is_active AND password_hash IS NOT NULL ORDER BY id FOR NO KEY UPDATE`,
+      `SELECT id FROM users WHERE role = 'admin' AND is_active AND password_hash IS NOT NULL
+          AND (one_time_until IS NULL OR one_time_until > $1)
+        ORDER BY id FOR NO KEY UPDATE`,
+      [this.clock.now()],
     );
     return rows.map(({ id }) => id);
   }

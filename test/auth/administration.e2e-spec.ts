@@ -114,7 +114,11 @@ describe('administration of accounts', () => {
     expect((await list()).status).toBe(403);
   });
 
-  it('the last active administrator stays', async () => {
+  it('the last active administrator stays, also beside one whose one-time password has expired', async () => {
+    const invited = { username: 'never_came', role: 'admin', one_time_password: true };
+    expect((await boss.post('/api/admin/users', invited)).status).toBe(201);
+    service.clock.advance(86_400);
+    boss = anonymous.as((await signIn(anonymous, 'boss')).access_token);
     const id = String((await boss.get('/api/auth/me')).body?.['id']);
     for (const change of [{ role: 'user' }, { is_active: false }]) {
       const answer = await boss.patch(`/api/admin/users/${id}`, change);

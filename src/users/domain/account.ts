@@ -47,8 +47,8 @@ export interface AccountToAuthenticate {
 export type AuthenticatedAccount = AccountToAuthenticate & { passwordHash: string };
 
 /**
- * Whether a change would leave no active administrator with a password. Administrators without a password can sign in only at the
- * identity provider, which may be down.
+ * Whether a change would leave no active administrator with a password that can be used. Administrators without one can sign in only at
+ * the identity provider, which may be down.
  */
 export function removesLastAdministrator(
   activeAdministratorIds: readonly number[],
