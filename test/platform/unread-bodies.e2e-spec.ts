@@ -24,6 +24,8 @@ describe('bodies that are not read', () => {
     ['a forged token', '/api/queries', 'Authorization: Bearer eyJhbGciOiJub25lIn0.e30.\r\n', 401],
     ['nothing there', '/nowhere', '', 404],
     ['no method of it', '/api/auth/me', '', 405],
+    ['compressed', '/api/auth/login', 'Content-Encoding: gzip\r\n', 415],
+    ['too long', '/api/auth/login', '', 413],
     ['a content type that is none', '/api/admin/groups', 'Content-Type: a b;;\r\n', 401],
   ])('are refused before a byte of them has come: %s', async (_, path, headers, status) => {
     const connection = await RawConnection.open(service.url);
@@ -60,6 +62,14 @@ describe('bodies that are not read', () => {
   it.each([
     ['no session', 'POST', '/api/admin/groups', 'Content-Length: 1000000\r\n', 'a', 401],
     ['too long', 'POST', '/api/auth/login', 'Transfer-Encoding: chunked\r\n', `4000\r\n${'a'.repeat(16_384)}\r\n`, 413],
+    [
+      'compressed',
+      'POST',
+      '/api/auth/login',
+      'Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n',
+      '1\r\na\r\n',
+      415,
+    ],
     ['a method without a body', 'GET', '/nowhere', 'Transfer-Encoding: chunked\r\n', '1\r\na\r\n', 404],
   ])('end the connection with the answer where they are long or endless: %s', async (_, ...request) => {
     const [method, path, headers, more, status] = request;

@@ -80,25 +80,30 @@ class BodyReader implements NestInterceptor {
    * @throws Refused
    */
   private async readBody(request: FastifyRequest, limits: RouteBodyLimits): Promise<unknown> {
-    const bytes = await readBytes(request, limits.maxBytes);
+    const { types = ['application/json'], maxBytes } = limits;
+    const { 'content-type': contentType, 'content-encoding': encoding = 'identity' } = request.headers;
+    const isSupported = isTypeIn(types, contentType) && encoding === 'identity';
+    const bytes = await (isSupported
+      ? readBytes(request, maxBytes)
+      : // Refused at its first byte: an empty body may have any type.
+        readBytes(request, 0, () => unsupportedTypeRefusal(types)));
     if (bytes.length === 0) return undefined;
-    const { types = ['application/json'] } = limits;
-    const encoding = request.headers['content-encoding'];
-    if (!isTypeIn(types, request.headers['content-type']) || (encoding !== undefined && encoding !== 'identity')) {
-      throw new Refused('unsupported_media_type', {
-        detail: `Bodies are ${types.join(' or ')} in UTF-8, not compressed.`,
-        mediaTypes: types,
-      });
-    }
     return this.workBudgets.chargeParsing(request, () =>
       types.includes(FORM_TYPE) ? parseForm(bytes) : parseBody(bytes, limits),
     );
   }
 }
 
-/** Reads the body by events, because Node's iterator doubles the time for a small body. @throws Refused */
-export async function readBytes({ raw, headers }: FastifyRequest, maxBytes: number): Promise<Buffer> {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLargeRefusal(maxBytes);
+/**
+ * Reads the body by events, because Node's iterator doubles the time for a small body.
+ * @throws Refused `bad_request` for a body that ends early; `makeRefusal()` for one of more than `maxBytes`
+ */
+export async function readBytes(
+  { raw, headers }: FastifyRequest,
+  maxBytes: number,
+  makeRefusal = () => tooLargeRefusal(maxBytes),
+): Promise<Buffer> {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw makeRefusal();
   const minChunkBytes = headers['transfer-encoding'] === undefined ? 0 : MIN_CHUNK_BYTES;
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -111,11 +116,16 @@ export async function readBytes({ raw, headers }: FastifyRequest, maxBytes: numb
       if (receivedBytes > maxBytes) return;
       receivedBytes += Math.max(piece.length, minChunkBytes);
       pieces.push(piece);
-      if (receivedBytes > maxBytes) reject(tooLargeRefusal(maxBytes));
+      if (receivedBytes > maxBytes) reject(makeRefusal());
     });
     raw.once('end', () => resolve(Buffer.concat(pieces)));
     raw.once('error', rejectIncompleteBody);
   });
+}
+
+function unsupportedTypeRefusal(mediaTypes: readonly string[]): Refused {
+  const detail = `Bodies are ${mediaTypes.join(' or ')} in UTF-8, not compressed.`;
+  return new Refused('unsupported_media_type', { detail, mediaTypes });
 }
 
 function tooLargeRefusal(maxBytes: number): Refused {
