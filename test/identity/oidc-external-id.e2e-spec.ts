@@ -37,6 +37,21 @@ describe('people whom SCIM pushed, and who sign in', () => {
     expect((await client.as(access_token).get('/api/auth/me')).body).toMatchObject({ username: 'ada.lovelace' });
   });
 
+  it('have a trail of their external ids, which decide whose the account is', async () => {
+    const path = await pushed('eli', 'oid-of-a-typo');
+    const externalId = (value: string) => scim.patch(path, { op: 'replace', path: 'externalId', value });
+    await externalId('oid-of-eli');
+    await externalId('oid-of-eli');
+    expect((await (await signedIn('eli')).get('/api/auth/me')).body).toMatchObject({ username: 'eli' });
+    const events = (await eventsAbout(boss, path)).filter(({ event }) => event === 'external_id_changed');
+    expect(events).toMatchObject([
+      {
+        ...{ actor: null, subject: { type: 'user', id: idOf(path), name: 'eli' } },
+        details: { from: 'oid-of-a-typo', to: 'oid-of-eli' },
+      },
+    ]);
+  });
+
   it('are not taken for somebody else who signed in by their name', async () => {
     await signedIn('vera');
     const taken = { schemas: [URN.user], userName: 'vera' };

@@ -166,6 +166,20 @@ describe('a sign-in at the provider that makes nothing, and says why', () => {
     expect(await new OidcBrowser(service).signIn(provider, { sub: SUB })).toHaveProperty('code');
   });
 
+  it('with invented codes of ours, of which no more is recorded than the throttle lets through', async () => {
+    const address = '203.0.113.7';
+    const invented = { code: 'invented', code_verifier: 'x'.repeat(43) };
+    for (let times = 0; times < 6; times += 1) {
+      const answer = await client.send('POST', '/api/auth/oidc/tokens', invented, { 'X-Forwarded-For': address });
+      expect([answer.status, answer.body?.['code']]).toEqual([401, 'code_invalid']);
+    }
+    const { body } = await boss.get('/api/admin/audit?limit=20');
+    expect((body?.['items'] as { address: string }[]).filter((event) => event.address === address)).toMatchObject([
+      { event: 'login_throttled', details: { limit: 'sign-in-address' } },
+      ...[1, 2, 3].map(() => ({ event: 'login_failed', details: { reason: 'code_invalid', cause: 'unknown' } })),
+    ]);
+  });
+
   it('with the code of another sign-in', () =>
     refused('provider_refused', async (browser) => {
       const stolen = provider.signIn(await new OidcBrowser(service).start(), { sub: SUB });

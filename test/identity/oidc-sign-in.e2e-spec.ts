@@ -75,6 +75,16 @@ describe('signing in at the identity provider', () => {
     clock.advance(61);
     expect(await redeem(browser, third['code'])).toMatchObject(refusal);
     expect(await redeem(browser, 'nobody-has-this')).toMatchObject(refusal);
+
+    const { body } = await boss.get('/api/admin/audit?event=login_failed&limit=5');
+    const [invented, ofAccount] = [null, { type: 'user', name: 'erin.test' }];
+    expect(body?.['items']).toMatchObject(
+      [
+        ...[['unknown', invented] as const, ['expired', ofAccount] as const],
+        ...[['unknown', invented] as const, ['verifier', ofAccount] as const, ['unknown', invented] as const],
+      ].map(([cause, subject]) => ({ subject, details: { by: 'oidc', reason: 'code_invalid', cause } })),
+    );
+    expect(await service.metrics()).toMatch(/^grantline_oidc_sign_ins_total\{outcome="code_invalid"\} 5$/m);
   });
 
   it('leads nowhere but to the pages and origins of the settings', async () => {
@@ -205,7 +215,12 @@ describe('signing in at the identity provider', () => {
     const { body } = await boss.get('/api/admin/users?q=leaver');
     const [account] = body?.['items'] as { id: number }[];
     await boss.patch(`/api/admin/users/${String(account?.id)}`, { is_active: false });
-    expect(await redeem(browser, code)).toMatchObject({ status: 403, body: { code: 'account_deactivated' } });
+    const answer = await redeem(browser, code);
+    expect(answer).toMatchObject({ status: 403, body: { code: 'account_deactivated' } });
+    const failures = await boss.get('/api/admin/audit?event=login_failed&limit=1');
+    expect(failures.body?.['items']).toMatchObject([
+      { request_id: answer.body?.['request_id'], details: { by: 'oidc', reason: 'account_deactivated' } },
+    ]);
   });
 
   it('makes one account of many first sign-ins at once', async () => {

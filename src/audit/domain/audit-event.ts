@@ -6,6 +6,7 @@ export const AUDIT_EVENTS = [
   'account_renamed',
   'name_freed',
   'account_adopted',
+  'external_id_changed',
   'account_linked',
   'account_unlinked',
   'users_imported',

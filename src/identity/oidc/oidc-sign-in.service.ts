@@ -27,6 +27,7 @@ import { SealService } from './seal.service.js';
 const HOUR_MS = 3_600_000;
 
 type FailedExchange = Failure<ExchangeFailure>;
+type RedemptionFailure = 'code_invalid' | 'account_deactivated';
 
 /**
  * Signs people in by the identity provider: web clients get a code, the console gets a cookie, and a client that presents a token of
@@ -152,21 +153,24 @@ export class OidcSignInService {
   async redeem(code: string, verifier: string, client: Client): Promise<TokenPair> {
     const { sessionHours } = requireOidc(this.settings);
     // One transaction takes the code and opens the session, so that a concurrent back-channel sign-out finds either the code or the session.
-    const outcome = await this.transaction.run(async (): Promise<TokenPair | Refused> => {
+    const outcome = await this.transaction.run(async (): Promise<TokenPair | Failure<RedemptionFailure>> => {
       const signIn = await this.store.takeCode(secretDigest(code));
-      if (signIn === null) return new Refused('code_invalid', { reason: 'unknown' });
-      if (signIn.expiresAt <= this.clock.now()) return new Refused('code_invalid', { reason: 'expired' });
-      if (!isVerifierOf(signIn.challenge, verifier)) return new Refused('code_invalid', { reason: 'verifier' });
+      if (signIn === null) return failure('code_invalid', 'unknown');
       const account = await this.users.find(signIn.userId);
+      if (signIn.expiresAt <= this.clock.now()) return failure('code_invalid', 'expired', account);
+      if (!isVerifierOf(signIn.challenge, verifier)) return failure('code_invalid', 'verifier', account);
       const { provedAt } = signIn;
       const proof = { checkedHash: null, provedAt, maxLifetimeMs: sessionHours * HOUR_MS, method: 'oidc' } as const;
       const openedSession = account && (await this.sessions.open(account, proof, client));
-      if (openedSession === null) return new Refused('account_deactivated');
+      if (openedSession === null) return failure('account_deactivated', 'session', account);
       await this.store.saveProviderSession(openedSession.sessionId, signIn.session, this.clock.now());
       return openedSession.tokens;
     });
     // The refusal is thrown after the transaction, so that the removal of the code is committed.
-    if (outcome instanceof Refused) throw outcome;
+    if ('code' in outcome) {
+      await this.recordFailure(outcome, client);
+      throw new Refused(outcome.code, { reason: outcome.reason });
+    }
     this.metrics.signIns.inc({ outcome: 'signed_in' });
     return outcome;
   }
@@ -242,14 +246,19 @@ export class OidcSignInService {
     });
   }
 
-  /** The return address after a failure. Failures beyond the throttle's limit are not recorded, so that strangers cannot fill the audit trail. */
-  private async failureUrl(returnTo: string, { code, reason, account }: Failure, client: Client): Promise<string> {
+  /** The return address after a failure. */
+  private async failureUrl(returnTo: string, signInFailure: Failure, client: Client): Promise<string> {
+    await this.recordFailure(signInFailure, client);
+    return addParameters(returnTo, { error: signInFailure.code, request_id: client.requestId });
+  }
+
+  /** Counts and records a failure. Those beyond the throttle's limit are not recorded, so that strangers cannot fill the audit trail. */
+  private async recordFailure({ code, reason, account }: Failure<string>, client: Client): Promise<void> {
     this.metrics.signIns.inc({ outcome: code });
     const attempt = await this.throttle.countAtProvider('sign-in', client.address);
     if (attempt.kind === 'counted') {
       await this.sessions.recordFailure(account, { by: 'oidc', reason: code, cause: reason }, client);
     } else await this.sessions.recordThrottled(attempt, client);
-    return addParameters(returnTo, { error: code, request_id: client.requestId });
   }
 }
 

@@ -210,6 +210,11 @@ export class ScimUsersService {
     const isSameIdentity = username === user.userName && attributes.externalId === user.externalId;
     if (outcome.oldAccount.role === 'admin' && !isSameIdentity) await this.refuseUnlinkedAdministrator(user.id);
     await this.saveAttributes(user.id, attributes);
+    if (attributes.externalId !== user.externalId) {
+      const details = { from: user.externalId, to: attributes.externalId };
+      const subject = userSubject(outcome.account);
+      await this.audit.record({ event: 'external_id_changed', ...context, subject, details });
+    }
     return this.find(user.id);
   }
 
