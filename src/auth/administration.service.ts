@@ -85,7 +85,7 @@ export class AdministrationService {
       const outcome = await this.accounts.change(id, change);
       if (outcome.kind !== 'changed') return outcome;
       const { oldAccount, account } = outcome;
-      if (oldAccount.isActive && !account.isActive) await this.sessions.endAllOf(id, null);
+      if (oldAccount.isActive && !account.isActive) await this.sessions.endAllOf(id, null, context);
       for (const [event, details] of eventsOf(outcome)) {
         const subject = userSubject(account);
         await this.audit.record({ event, ...context, subject, details: { ...details, ...extraDetails } });

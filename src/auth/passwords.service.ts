@@ -48,9 +48,10 @@ export class PasswordsService {
       return this.transaction.run(async () => {
         const isReplaced = await this.users.replaceHash(user.id, passwordHash, { hash, passwordExpiresAt: null });
         if (!isReplaced) return null;
-        const { endedCount, revokedTokens } = await this.sessions.endAllOf(user.id, sessionIdOf(user));
+        const change = ownContext(user, client);
+        const { endedCount, revokedTokens } = await this.sessions.endAllOf(user.id, sessionIdOf(user), change);
         const details = { ended: endedCount, revoked_tokens: revokedTokens };
-        await this.audit.record({ event: 'password_changed', ...ownContext(user, client), details });
+        await this.audit.record({ event: 'password_changed', ...change, details });
         return revokedTokens;
       });
     });
@@ -96,8 +97,8 @@ export class PasswordsService {
     const { password, storedPassword } = await this.makeOneTimePassword(client);
     return this.transaction.run(async () => {
       await this.users.setHash(userId, storedPassword);
-      const { endedCount, revokedTokens } = await this.sessions.endAllOf(userId, null);
       const change = { actor: administrator, subject: userSubject(account), origin: client };
+      const { endedCount, revokedTokens } = await this.sessions.endAllOf(userId, null, change);
       const details = { ended: endedCount, revoked_tokens: revokedTokens };
       await this.audit.record({ event: 'one_time_password_set', ...change, details });
       return { password, expiresAt: storedPassword.passwordExpiresAt, revokedTokens };

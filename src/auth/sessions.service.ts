@@ -64,8 +64,8 @@ export class SessionsService {
   signOutUrl: (sessionId: string) => Promise<string | null> = () => Promise.resolve(null);
   /** Set by OidcSessionsService, and called at every use of a session. Must not throw, and must do its work in the background. */
   recordUse: (sessionId: string) => void = () => undefined;
-  /** Set by ApiTokensService: ends the API tokens of an account in the running transaction. @returns the number of ended tokens */
-  revokeTokens: (userId: number) => Promise<number> = () => Promise.resolve(0);
+  /** Set by ApiTokensService: revokes the API tokens of an account in the running transaction, with an event for each. @returns their number */
+  revokeTokens: (userId: number, context: AuditContext) => Promise<number> = () => Promise.resolve(0);
 
   constructor(
     private readonly sessions: SessionStore,
@@ -92,9 +92,13 @@ export class SessionsService {
   }
 
   /** Ends all sessions of an account except `keptSessionId`, and all its API tokens. */
-  async endAllOf(userId: number, keptSessionId: string | null): Promise<{ endedCount: number; revokedTokens: number }> {
+  async endAllOf(
+    userId: number,
+    keptSessionId: string | null,
+    context: AuditContext,
+  ): Promise<{ endedCount: number; revokedTokens: number }> {
     const endedCount = await this.sessions.endAllOf(userId, this.clock.now(), keptSessionId);
-    return { endedCount, revokedTokens: await this.revokeTokens(userId) };
+    return { endedCount, revokedTokens: await this.revokeTokens(userId, context) };
   }
 
   /**

@@ -219,6 +219,25 @@ describe('an API token', () => {
     ]);
   });
 
+  it('is named by the audit trail also where all of an account are revoked, but not once it has expired', async () => {
+    const owner = await signedUp(anonymous, 'keeper');
+    const client = anonymous.as(owner.access_token);
+    const revoked = async ({ id }: { id: string }) => {
+      const { body } = await boss.get(`/api/admin/audit?event=token_revoked&subject=token:${id}`);
+      return (body?.['items'] as { actor: { name: string } }[]).map(({ actor }) => actor.name);
+    };
+    const [expired, live] = [await apiToken(client, now(), 'queries'), await apiToken(client, now(), 'queries')];
+    await rows(`UPDATE api_tokens SET expires_at = '2020-01-01' WHERE id = '${expired.id}'`);
+    const passwords = { current_password: passwordOf('keeper'), new_password: 'another one of mine' };
+    expect((await client.post('/api/auth/password', passwords)).body).toEqual({ revoked_tokens: 1 });
+    const others = [await apiToken(client, now(), 'queries'), await apiToken(client, now(), 'queries')];
+    await boss.patch(`/api/admin/users/${owner.id}`, { is_active: false });
+
+    expect(await revoked(expired)).toEqual([]);
+    expect(await revoked(live)).toEqual(['keeper']);
+    for (const token of others) expect(await revoked(token)).toEqual(['admin']);
+  });
+
   it('may come without a session, password or web client: in the same header, once', async () => {
     const { token } = await apiToken(ana, now(), 'queries');
     const header = (value: string) => anonymous.send('GET', '/api/auth/me', undefined, { Authorization: value });

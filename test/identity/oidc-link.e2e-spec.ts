@@ -162,7 +162,8 @@ describe('people with a password, who link their account at the provider', () =>
     const path = `/api/admin/users/${id}/link`;
     const expires_at = new Date(clock.now().getTime() + 3_600_000).toISOString();
     const wish = { name: 'a program', scopes: ['queries'], expires_at };
-    const program = client.as(String((await quin.ask('POST', '/api/auth/tokens', wish)).body?.['token']));
+    const created = (await quin.ask('POST', '/api/auth/tokens', wish)).body;
+    const program = client.as(String(created?.['token']));
     expect((await program.get('/api/auth/me')).status).toBe(200);
     expect((await boss.get(path)).body).toMatchObject({ subject: 'sub of quin' });
     expect((await boss.delete(path)).status).toBe(204);
@@ -172,6 +173,8 @@ describe('people with a password, who link their account at the provider', () =>
     expect(await idOf(await atProvider('another sub of quin', 'quin'))).toBe(id);
     // Whose programs are not those of the former one.
     expect((await program.get('/api/auth/me')).status).toBe(401);
+    const { body } = await boss.get(`/api/admin/audit?subject=token:${String(created?.['id'])}&limit=1`);
+    expect(body?.['items']).toMatchObject([{ event: 'token_revoked', actor: { name: 'admin' } }]);
   });
 
   it('are signed in by nothing that was under way when it was unlinked, and keep no API token of then', async () => {

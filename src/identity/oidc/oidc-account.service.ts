@@ -155,7 +155,7 @@ export class OidcAccountService {
       await this.audit.record({ event: 'account_unlinked', ...context, subject: userSubject(account), details });
       await this.groups.setOidcMemberships(userId, [], context);
       await this.sessions.endProviderSessions(sessionIds, 'unlink', client);
-      if (!account.hasPassword) await this.sessions.revokeTokens(userId);
+      if (!account.hasPassword) await this.sessions.revokeTokens(userId, context);
     });
   }
 }

@@ -74,12 +74,11 @@ export class ApiTokenStore {
     return (await this.session.firstRow(select, [id, userId])) === null ? 'unknown' : 'had-ended';
   }
 
-  /** Revokes all tokens of an account. @returns how many of them had not expired */
-  async revokeAllOf(userId: number, now: Date): Promise<number> {
-    const revoke =
-      'UPDATE api_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING expires_at > $2 AS is_live';
-    const rows = await this.session.query<{ is_live: boolean }>(revoke, [userId, now]);
-    return rows.filter(({ is_live }) => is_live).length;
+  /** Revokes all tokens of an account. @returns those that had not expired */
+  async revokeAllOf(userId: number, now: Date): Promise<ApiToken[]> {
+    const revoke = `UPDATE api_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING ${TOKEN_COLUMNS}`;
+    const tokens = await this.session.query<ApiToken>(revoke, [userId, now]);
+    return tokens.filter(({ expiresAt }) => expiresAt > now);
   }
 
   /** Counts unexpired tokens of administrators that were not used since `unusedSince` or expire after `latestExpiry`. */

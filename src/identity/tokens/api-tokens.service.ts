@@ -45,7 +45,7 @@ export class ApiTokensService {
     sessions: SessionsService,
     registry: Registry,
   ) {
-    sessions.revokeTokens = (userId) => this.store.revokeAllOf(userId, this.clock.now());
+    sessions.revokeTokens = (userId, context) => this.revokeAllOf(userId, context);
     const help =
       'API tokens of administrators not used for 90 days, or living longer than `AUTH_TOKEN_MAX_DAYS`; NaN: the database does not say.';
     liveGauge(registry, 'grantline_stale_administrator_tokens', help, () => this.countStaleTokens());
@@ -88,10 +88,19 @@ export class ApiTokensService {
     await this.transaction.run(async () => {
       const token = await this.store.revoke(userId, id, this.clock.now());
       if (token === 'unknown') throw new Refused('not_found');
-      if (token === 'had-ended') return;
-      const details = { user_id: userId };
-      await this.audit.record({ event: 'token_revoked', ...context, subject: tokenSubject(token), details });
+      if (token !== 'had-ended') await this.recordRevoked(userId, [token], context);
     });
+  }
+
+  private async revokeAllOf(userId: number, context: AuditContext): Promise<number> {
+    const revokedTokens = await this.store.revokeAllOf(userId, this.clock.now());
+    await this.recordRevoked(userId, revokedTokens, context);
+    return revokedTokens.length;
+  }
+
+  private recordRevoked(userId: number, tokens: readonly ApiToken[], context: AuditContext): Promise<void> {
+    const event = { event: 'token_revoked', ...context, details: { user_id: userId } } as const;
+    return this.audit.recordAll(tokens.map((token) => ({ ...event, subject: tokenSubject(token) })));
   }
 
   /** The number of stale tokens. NaN while the database does not answer, because 0 would mean that no token is stale. */
