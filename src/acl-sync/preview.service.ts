@@ -93,7 +93,8 @@ export class PreviewService {
       const publishedState = { targets, latest, now };
       const results = await withFindings({ prepared, withdrawal: undefined, comparisons }, publishedState, history);
       // `inUse` is empty, so that `decide` makes no first step (a transitional version) and the preview shows the final rules.
-      return { ...publishedState, ...results, input, inUse: [], pendingStep: null, firstSteps: new Map() };
+      const { isForOpa } = this.targets;
+      return { ...publishedState, ...results, isForOpa, input, inUse: [], pendingStep: null, firstSteps: new Map() };
     };
     let situation = await situationWith(new Map());
     let decision = decide(situation);

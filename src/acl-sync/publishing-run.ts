@@ -157,7 +157,7 @@ export class PublishingRun {
   /** Keeps the published version, and writes it only to targets that lack it or whose annotations do not name it. */
   private async keepPublished(
     decision: KeepDecision,
-    { sessions, targets, latest }: ReadSituation,
+    { sessions, targets, latest, candidate }: ReadSituation,
   ): Promise<RunOutcome | null> {
     if (latest === null) throw new Error('nothing was published that could stay');
     const { text, hash, version: generation, publishedAt } = latest;
@@ -166,6 +166,9 @@ export class PublishingRun {
     );
     if (text !== null && !(await this.sessions.replace(outdatedSessions, { text, hash, generation, publishedAt })))
       return null;
+    // If the present grants give exactly the kept version, later changes are measured from them, not from the snapshot of the version.
+    if (candidate !== null && decision.refusal === null && decision.restore === null && latest.firstStepOf === null)
+      await this.ports.history.addLaterSnapshot(generation, candidate);
     // A version that this run began was published by this run: the write succeeded, and only the answer to it was lost.
     return outcomeOf(decision, latest, generation === this.begunVersion);
   }
@@ -190,14 +193,18 @@ export class PublishingRun {
     await history.settleBegun(rules, now);
     const latest = await this.recordFoundVersion(rules, await history.latest(), now);
     const targets = sessions.map((session) => liveTarget(session, this.lastTargetStates, latest));
-    const { isProbed } = this.ports.targets;
+    const { isProbed, isForOpa } = this.ports.targets;
     const versions = await history.publishedSince(new Date(now.getTime() - LIVE_WITHIN_MS));
     // The old text of a target that lacks the latest version (`isBehind`) is left out, because this run replaces that text.
     const textsAtTargets = targets.flatMap(({ text, isBehind }) => (isBehind ? [] : (text ?? [])));
-    const ruleTextsInUse = [...new Set([...textsInUse(versions, isProbed, now), ...textsAtTargets])];
-    const pendingStep = latest && pendingStepOf(latest, isTakenAsLive(latest, isProbed, now));
+    const publishedTexts = textsInUse(versions, isProbed, now);
+    const ruleTextsInUse = [...new Set([...publishedTexts, ...textsAtTargets])];
+    const isLive =
+      versions.some((version) => isTakenAsLive(version, isProbed, now)) &&
+      publishedTexts.every((text) => text === latest?.text);
+    const pendingStep = latest && pendingStepOf(latest, isLive);
     const knownFields = {
-      targets,
+      ...{ targets, isForOpa },
       latest,
       now,
       input,

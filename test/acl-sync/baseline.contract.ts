@@ -37,6 +37,18 @@ export function describeBaseline(name: string, open: () => Promise<HistoryUnderT
       });
     });
 
+    it('measures from a later snapshot that gives the same version, which itself stays as it is', async () => {
+      const { version } = await published('whole', 1);
+      const before = await history.latest();
+      for (const digits of ['8', '9']) {
+        const later = { snapshot: `{"${digits}":1}`, at: at(Number(digits)), position: `${digits}:900`, compiler: 'b' };
+        await history.addLaterSnapshot(version, { ...later, snapshotHash: digits });
+        expect(await history.baseline()).toMatchObject({ text: 'whole', ...later });
+      }
+      expect(await history.latest()).toEqual(before);
+      expect(await history.accessSnapshot(version)).toBe('{}');
+    });
+
     it('measures from no first step', async () => {
       await published('whole', 1);
       const step = await history.beginVersion({ ...draft('masks first'), firstStepOf: 'hash of next' });

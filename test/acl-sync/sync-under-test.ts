@@ -64,11 +64,13 @@ export class SyncUnderTest {
   /**
    * @param through stands between the service and its ports
    * @param others further targets; `opa`: OPA is the only target
+   * @param isForOpa whether OPA is a target beside these
    */
   constructor(
     snapshot: Snapshot,
     through: <T extends object>(port: T) => T = (port) => port,
     others: readonly RulesTarget[] | 'opa' = [],
+    isForOpa = false,
   ) {
     this.snapshot = snapshot;
     const { settings } = parseSettings({ AUTH_SECRET_KEY: TEST_SECRET });
@@ -78,7 +80,7 @@ export class SyncUnderTest {
     this.targets =
       others === 'opa'
         ? new RulesTargets([], true)
-        : new RulesTargets([target, ...others], false, target.key, others.length === 0);
+        : new RulesTargets([target, ...others], isForOpa, target.key, others.length === 0 && !isForOpa);
     const metrics = new AclSyncMetrics(this.metrics, this.targets);
     const reports = new RunReportsService(
       history,

@@ -1,6 +1,7 @@
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import { parseDecimal } from '../../kernel/decimal.js';
 import { namesOfCursor, type Page, type PageRequest } from '../../kernel/page.js';
+import type { Candidate } from './candidate.js';
 import type { PastRun, Publication, PublicationSummary, Run } from './publication.js';
 import type { LiveRules } from './rules-target.js';
 import type { RecordedRestore, Restore, RestoreEnd } from './restore.js';
@@ -30,6 +31,9 @@ export interface UnreportedPublication extends Pick<PublicationDraft, 'isWritten
 }
 
 export type RecentVersion = Pick<Publication, 'text' | 'publishedAt' | 'liveAt'>;
+
+/** A snapshot from which a version can be made, and the compiler that did. */
+export type MadeFrom = Pick<Candidate, 'snapshot' | 'snapshotHash' | 'at' | 'position' | 'compiler'>;
 
 /** A version and the digest of the snapshot that gives its access. */
 export type KnownAccess = Pick<Publication, 'version' | 'snapshotHash'>;
@@ -97,6 +101,8 @@ export abstract class PublicationHistory {
   abstract baseline(): Promise<Baseline | null>;
   /** Approves the rules with this hash as the next version after `baseline()`. Idempotent. */
   abstract approve(hash: string, approverId: number | null, at: Date): Promise<void>;
+  /** Records a later snapshot that gives the same version: `baseline()` has it from then on, but the version stays as it was published. */
+  abstract addLaterSnapshot(version: number, made: MadeFrom): Promise<void>;
   /** The newest version published at or before `time`, and all later ones, oldest first. */
   abstract publishedSince(time: Date): Promise<RecentVersion[]>;
   abstract find(version: number): Promise<Publication | null>;

@@ -71,7 +71,7 @@ export class RulesTargets {
    */
   constructor(
     readonly all: readonly RulesTarget[],
-    isForOpa = false,
+    readonly isForOpa = false,
     readonly engineTargetKey = all[0]?.key ?? 'opa',
     readonly isProbed = false,
   ) {

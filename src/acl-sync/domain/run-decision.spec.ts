@@ -46,6 +46,7 @@ const held = (text: string | null): Situation['targets'] => [{ text, limitBytes:
 /** A run that has compiled a change of what is published. */
 const situation = (given: Partial<Situation> = {}): Situation => ({
   targets: held(current.text),
+  isForOpa: false,
   latest: published,
   now: NOW,
   input: next,

@@ -13,6 +13,8 @@ import { DATABASE_BEHIND_CODE, UNEXPLAINED_CODE } from './unexplained-change.js'
 export interface Situation {
   /** The targets that could be read. */
   targets: readonly LiveTarget[];
+  /** Whether OPA is a target, alone or beside others: it decides by the snapshot of the latest version. */
+  isForOpa: boolean;
   latest: LatestVersion | null;
   now: Date;
   input: Pick<Publication, 'snapshotHash' | 'compiler'>;
@@ -163,20 +165,22 @@ function decideWrite(
   { restore, refusal }: Pick<KeepDecision, 'restore' | 'refusal'>,
   situation: Situation,
 ): Decision {
-  const { targets, latest } = situation;
+  const { targets, isForOpa, latest } = situation;
   const step = firstStepTo(chosenVersion, situation);
   if (step === undefined) return { kind: 'stage', next: chosenVersion };
   const next = { ...chosenVersion, ...step };
   const firstStepOf = step === null ? null : chosenVersion.hash;
-  // A version found at a target (`isFound`) is not kept, except by a refused run.
-  const canStay = latest !== null && (!latest.isFound || refusal !== null);
-  const isSameText = latest !== null && latest.text === next.text && (next.text !== null || latest.hash === next.hash);
+  // A version found at a target (`isFound`) and a withdrawal are not kept, except by a refused run.
+  const canStay = latest !== null && ((!latest.isFound && !latest.isWithdrawal) || refusal !== null);
+  const areSameRules = latest !== null && latest.text === next.text && isSameRestore(latest, restore);
+  // While a version is restored, OPA decides by the snapshot of that version.
+  const isSameData = areSameRules && (restore !== null || latest.snapshotHash === next.snapshotHash);
   const targetsToWrite = targets.filter(({ text }) => text !== next.text);
-  // OPA reads a version without rules from the history, not from a target.
-  const isWritten = next.text === null ? !isSameText : targetsToWrite.length > 0;
+  // Equal rules can come from unequal snapshots, because only the data for OPA contains the ends of grants.
+  const isWritten = targetsToWrite.length > 0 || (isForOpa && !isSameData);
   const areTargetsBehind = targetsToWrite.every((target) => target.isBehind);
-  if (canStay && areTargetsBehind && isSameText && isSameRestore(latest, restore))
-    return { kind: 'keep', restore, refusal };
+  const isSameVersion = isForOpa ? isSameData : areSameRules;
+  if (canStay && areTargetsBehind && isSameVersion) return { kind: 'keep', restore, refusal };
   const edit = isWritten ? findHandEdit(situation) : null;
   const isWithdrawal = refusal !== null && restore === null;
   return { kind: 'publish', restore, refusal, next, firstStepOf, isWithdrawal, isWritten, edit };

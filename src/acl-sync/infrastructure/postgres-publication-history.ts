@@ -8,6 +8,7 @@ import {
   type HistoryPosition,
   type KnownAccess,
   keyOfEntry,
+  type MadeFrom,
   type PublicationDraft,
   PublicationHistory,
   type RecentVersion,
@@ -218,7 +219,8 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override baseline(): Promise<Baseline | null> {
     return this.session.firstRow<Baseline>(
-      `SELECT p.text, p.hash, p.snapshot, p.snapshot_at AS at, p.trail_position AS position, p.compiler,
+      `SELECT p.text, p.hash, coalesce(p.later_snapshot, p.snapshot) AS snapshot, coalesce(p.later_snapshot_at, p.snapshot_at) AS at,
+              coalesce(p.later_trail_position, p.trail_position) AS position, coalesce(p.later_compiler, p.compiler) AS compiler,
               p.is_found AS "isFound",
               array(SELECT a.hash FROM acl_approvals a WHERE a.after_version = p.version) AS approved
          FROM acl_publications p WHERE p.version = (${BASELINE_VERSION})`,
@@ -230,6 +232,16 @@ export class PostgresPublicationHistory extends PublicationHistory {
       `INSERT INTO acl_approvals (after_version, hash, approved_by, approved_at)
        SELECT version, $1, $2, $3 FROM (${BASELINE_VERSION}) AS baseline(version) WHERE version IS NOT NULL ON CONFLICT DO NOTHING`,
       [hash, approverId, at],
+    );
+  }
+
+  override async addLaterSnapshot(version: number, made: MadeFrom): Promise<void> {
+    const { snapshot, snapshotHash, at, position, compiler } = made;
+    await this.session.query(
+      `UPDATE acl_publications SET later_snapshot = $2, later_snapshot_hash = $3, later_snapshot_at = $4,
+              later_trail_position = $5, later_compiler = $6
+        WHERE version = $1 AND (coalesce(later_snapshot_hash, snapshot_hash), coalesce(later_compiler, compiler)) <> ($3, $6)`,
+      [version, snapshot, snapshotHash, at, position, compiler],
     );
   }
 

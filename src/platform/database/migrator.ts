@@ -132,8 +132,9 @@ export async function schemaState(url: string): Promise<SchemaState> {
   }
 }
 
-/** The columns of a published version that the service may update. Text, snapshot and author cannot change. */
-const PUBLICATION_STATE = 'state, published_at, live_at, broken_at, restore_ended, is_reported';
+/** The columns of a published version that the service may update. Its text, its own snapshot and its author cannot change. */
+const PUBLICATION_STATE = `state, published_at, live_at, broken_at, restore_ended, is_reported,
+  later_snapshot, later_snapshot_hash, later_snapshot_at, later_trail_position, later_compiler`;
 
 /**
  * Grants the service's role its rights: it reads and writes rows, changes no tables, and can only add to the audit trail and the published

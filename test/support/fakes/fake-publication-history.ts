@@ -3,6 +3,7 @@ import {
   type HistoryPage,
   type KnownAccess,
   keyOfEntry,
+  type MadeFrom,
   positionOf,
   type PublicationDraft,
   PublicationHistory,
@@ -28,6 +29,7 @@ export class FakePublicationHistory extends PublicationHistory {
   readonly runs: Run[] = [];
   /** The newest version after each of them. */
   private readonly versionsThen: number[] = [];
+  private readonly laterSnapshots = new Map<number, Omit<MadeFrom, 'snapshotHash'>>();
   private readonly approvals: { version: number; hash: string }[] = [];
 
   override settleBegun(live: readonly Pick<LiveRules, 'text' | 'namedVersion'>[], at: Date): Promise<void> {
@@ -87,13 +89,20 @@ export class FakePublicationHistory extends PublicationHistory {
     if (row === undefined) return Promise.resolve(null);
     const { text, hash, snapshot, snapshotAt: at, position, compiler, isFound } = row;
     const approved = this.approvals.filter(({ version }) => version === row.version).map((each) => each.hash);
-    return Promise.resolve({ text, hash, snapshot, at, position, compiler, approved, isFound });
+    const later = this.laterSnapshots.get(row.version);
+    return Promise.resolve({ text, hash, snapshot, at, position, compiler, approved, isFound, ...later });
   }
 
   override approve(hash: string): Promise<void> {
     const row = this.baselineRow();
     const isKnown = this.approvals.some((each) => each.version === row?.version && each.hash === hash);
     if (row !== undefined && !isKnown) this.approvals.push({ version: row.version, hash });
+    return Promise.resolve();
+  }
+
+  override addLaterSnapshot(version: number, made: MadeFrom): Promise<void> {
+    const { snapshot, at, position, compiler } = made;
+    this.laterSnapshots.set(version, { snapshot, at, position, compiler });
     return Promise.resolve();
   }
 

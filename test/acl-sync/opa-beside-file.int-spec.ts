@@ -1,0 +1,121 @@
+import { storedSnapshot } from '../../src/acl-sync/domain/version-access.js';
+import { grantDetails } from '../../src/grants/domain/audit-details.js';
+import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
+import { SyncUnderTest } from './sync-under-test.js';
+
+const HOUR_SECONDS = 3600;
+const ORDERS = 'sales.eu.orders';
+
+describe('a run with OPA beside a file', () => {
+  let sync: SyncUnderTest;
+  const started = (snapshot: Snapshot) => new SyncUnderTest(snapshot, undefined, [], true);
+  const hoursFromNow = (hours: number) => new Date(sync.clock.now().getTime() + hours * HOUR_SECONDS * 1000);
+
+  /** The ends of the grants by which OPA decides. */
+  const endsAtOpa = async () => {
+    const { version = 0 } = (await sync.history.newestAccess()) ?? {};
+    const grants = storedSnapshot((await sync.history.accessSnapshot(version)) ?? '')?.grants ?? [];
+    return grants.map(({ expiresAt }) => expiresAt);
+  };
+
+  describe('after a change that leaves the rules as they are', () => {
+    const untilThen = (expiresAt?: Date) =>
+      aSnapshot()
+        .user('ana')
+        .may('SELECT', ORDERS, expiresAt && { expiresAt });
+    let tonight: Date;
+    beforeEach(async () => {
+      sync = started(untilThen().snapshot());
+      tonight = hoursFromNow(6);
+      sync.snapshot = untilThen(tonight).snapshot();
+      await sync.run();
+    });
+
+    it('gives OPA a longer grant before the shorter one ends', async () => {
+      const later = hoursFromNow(100);
+      sync.snapshot = untilThen(tonight).may('SELECT', ORDERS, { expiresAt: later }).snapshot();
+      const text = sync.target.text;
+
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 2, diff: { added: [] } } });
+
+      expect(await endsAtOpa()).toEqual([tonight, later]);
+      expect([sync.target.text, sync.target.former]).toEqual([text, null]);
+      expect(sync.target.written).toMatchObject({ generation: 2 });
+      expect(sync.audited.map(({ event }) => event)).not.toContain('drift_found');
+      expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 2 } });
+      sync.clock.advance(7 * HOUR_SECONDS);
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 3 } });
+      expect(await endsAtOpa()).toEqual([later]);
+    });
+
+    it('gives OPA the end of the grant that replaces one without an end', async () => {
+      sync.snapshot = untilThen().snapshot();
+      await sync.run();
+      expect(await endsAtOpa()).toEqual([null]);
+      sync.snapshot = untilThen(tonight).snapshot();
+
+      expect(await sync.preview()).toMatchObject({ would: 'publish', diff: { rules: { added: [], removed: [] } } });
+      expect(await sync.run()).toMatchObject({ kind: 'applied' });
+      expect(await endsAtOpa()).toEqual([tonight]);
+    });
+
+    it('keeps a restored version, and gives OPA the present grants after it', async () => {
+      const restore = { version: 1, until: hoursFromNow(1), reason: 'the new one is slow' };
+      const later = hoursFromNow(100);
+      sync.snapshot = untilThen(later).snapshot();
+      await sync.run();
+      expect(await sync.run({ trigger: 'restore', restore })).toMatchObject({ kind: 'applied' });
+      expect(await endsAtOpa()).toEqual([tonight]);
+      sync.snapshot = untilThen(hoursFromNow(200)).snapshot();
+      expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { restored: { version: 1 } } });
+
+      sync.clock.advance(HOUR_SECONDS);
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { restored: null } });
+      expect(await endsAtOpa()).toEqual([hoursFromNow(199)]);
+    });
+  });
+
+  it('does not begin a first step anew where only OPA gets a change', async () => {
+    const masked = () => aSnapshot().user('ana').may('SELECT', ORDERS).seesMasked(ORDERS, 'card', 'NULL');
+    sync = started(aSnapshot().user('ana').snapshot());
+    await sync.run();
+    sync.snapshot = masked().snapshot();
+    expect(await sync.run()).toMatchObject({ reasons: [{ code: 'masks-first' }] });
+    sync.clock.advance(200);
+    sync.snapshot = masked().user('bo').snapshot();
+    expect(await sync.run()).toMatchObject({ reasons: [{ code: 'masks-first' }], publication: { version: 3 } });
+
+    sync.clock.advance(11);
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 4 } });
+  });
+});
+
+describe('a refused run after a grant was replaced by one that gives the same', () => {
+  it.each([
+    ['with a file alone', false],
+    ['with OPA beside it', true],
+  ])('takes nothing away when the former one ends, %s', async (_, isForOpa) => {
+    const first = aSnapshot().user('ana').user('bo').may('SELECT', 'hr.pay');
+    const sync = new SyncUnderTest(first.snapshot(), undefined, [], isForOpa);
+    const tonight = new Date(sync.clock.now().getTime() + HOUR_SECONDS * 1000);
+    sync.snapshot = first.user('ana').may('SELECT', ORDERS, { expiresAt: tonight }).snapshot();
+    await sync.run();
+    sync.snapshot = first.may('SELECT', ORDERS).snapshot();
+    const [, , replacement] = sync.snapshot.grants;
+    if (replacement === undefined) throw new Error('no third grant');
+    const subject = { type: 'grant' as const, id: '3', name: null };
+    const details = grantDetails(replacement);
+    sync.audited.push({ event: 'grant_created', actor: null, origin: null, subject, details });
+    await sync.run();
+    const before = sync.target.text;
+
+    sync.clock.advance(HOUR_SECONDS);
+    const broken = { code: 'guarantee-broken', severity: 'error', message: 'cy may read it' } as const;
+    sync.preparer.tamper = (candidate) => ({ ...candidate, findings: [broken] });
+    expect(await sync.run()).toMatchObject({ kind: 'refused' });
+
+    expect(before).toContain('ana');
+    expect(sync.target.text).toBe(before);
+  });
+});
