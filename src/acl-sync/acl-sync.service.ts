@@ -9,6 +9,7 @@ import { Log } from '../platform/log/log.js';
 import { inSpan } from '../platform/operations/tracing.js';
 import { AclSyncMetrics } from './acl-sync.metrics.js';
 import { CandidateService } from './candidate.service.js';
+import { draftOfFound, type FoundVersion } from './domain/found-version.js';
 import { PublicationHistory } from './domain/publication-history.js';
 import type { RunEnding, RunOrder, Trigger } from './domain/publication.js';
 import { restoreChanges, type RestoreChanges } from './domain/restore.js';
@@ -111,6 +112,21 @@ export class AclSyncService implements BeforeApplicationShutdown {
     const run = inSpan('rules run', (span) => this.runWhenLocked(order, span), options);
     this.runsInProgress.add(run);
     return run.finally(() => this.runsInProgress.delete(run));
+  }
+
+  /**
+   * Records a version that only OPA has. Its access is not known, so the next version waits for an approval (docs/decisions/0026). Does
+   * nothing during a run, after which the instance of OPA shows its version again.
+   */
+  async recordFound(found: FoundVersion): Promise<void> {
+    const { history, clock } = this;
+    await this.lock.whileHeld(0, async () => {
+      if (found.version <= (await history.highestVersion())) return;
+      const [baseline, latest] = [await history.baseline(), await history.latest()];
+      const knownBaseline = baseline && { ...baseline, snapshot: '' };
+      const draft = draftOfFound(found, knownBaseline, latest, 'schedule', clock.now());
+      await history.confirm(await history.beginVersion(draft), clock.now());
+    });
   }
 
   /** Waits for all runs, also those whose client has disconnected, before the database connections close. */

@@ -1,10 +1,16 @@
+import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import type { PublishedBundle } from '../acl-sync/domain/preparation-tasks.js';
 import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
 import { RulesPreparer } from '../acl-sync/domain/run-ports.js';
-import { revisionOf } from '../acl-sync/domain/target-state.js';
+import { RulesTargets } from '../acl-sync/domain/rules-target.js';
+import { proofOf, revisionOf } from '../acl-sync/domain/target-state.js';
+import { secretDigest } from '../kernel/secret.js';
 import { Settings } from '../platform/settings/settings.js';
+
+/** A version in an entity tag that `publishedBundle` made. Nine digits at most, so that there is always room above. */
+const VERSION_IN_TAG = /"(v(\d{1,9})-([0-9a-f]{12}))-[^".]+(?:\.([\w-]+))?"/g;
 
 /** A published version from which a bundle for OPA is made. */
 export interface BundleVersion {
@@ -20,6 +26,7 @@ export class BundleSource {
     private readonly sync: AclSyncService,
     private readonly history: PublicationHistory,
     private readonly preparer: RulesPreparer,
+    private readonly targets: RulesTargets,
     private readonly settings: Settings,
   ) {}
 
@@ -28,16 +35,34 @@ export class BundleSource {
     this.sync.onRunEnded = onChange;
   }
 
-  /** The newest published version; null: there is none. Must be fast, because it is read several times a second. */
+  /** The newest published version; null: there is none, or a newer one is in force that the database lacks. Must be fast, because it is read several times a second. */
   async newest(): Promise<BundleVersion | null> {
     const newest = await this.history.newestAccess();
     return newest && { version: newest.version, revision: revisionOf(newest) };
   }
 
+  /**
+   * Records a version that an instance of OPA has and the database lacks. A tag counts only with the proof that this installation made it.
+   * Other targets name their version themselves, together with its text.
+   */
+  async recordFound(tags: string): Promise<void> {
+    if (this.targets.all.length > 0) return;
+    for (const [, revision = '', version, hash = '', proof = ''] of tags.matchAll(VERSION_IN_TAG))
+      if (this.isProved(revision, proof)) await this.sync.recordFound({ version: Number(version), hash, text: '' });
+  }
+
+  private isProved(revision: string, proof: string): boolean {
+    const { signingKey } = this;
+    return signingKey === null || timingSafeEqual(secretDigest(proof), secretDigest(proofOf(revision, signingKey)));
+  }
+
   async makeBundle({ version, revision }: BundleVersion): Promise<PublishedBundle> {
     const snapshot = (await this.history.accessSnapshot(version)) ?? '';
     if (snapshot === '') throw new Error(`the access of publication ${version} is not known`);
-    const key = this.settings.acl.opa?.signingKey?.reveal() ?? null;
-    return this.preparer.run('bundle', snapshot, revision, key);
+    return this.preparer.run('bundle', snapshot, revision, this.signingKey);
+  }
+
+  private get signingKey(): string | null {
+    return this.settings.acl.opa?.signingKey?.reveal() ?? null;
   }
 }

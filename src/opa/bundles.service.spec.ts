@@ -105,11 +105,21 @@ describe('bundles', () => {
     expect(await ask(tag(3))).toBe(`unchanged ${tag(3)}`);
   });
 
-  it('are replaced by earlier ones once the database is restored to an earlier state', async () => {
+  it('are not replaced by earlier ones where the database is restored to an earlier state, which is recorded', async () => {
     await publish(7);
-    source.publish(5, false);
-    await bundles.probe();
-    expect(await ask(tag(7))).toBe('the bundle v5-0123456789ab');
+    const held = ask(tag(7), 30);
+    await publish(5);
+    expect(await held).toBe('busy');
+    expect(await ask(`W/${tag(6)}, ${tag(7)}`, 30)).toBe('busy');
+    expect(source.found).toEqual([tag(7), `W/${tag(6)}, ${tag(7)}`]);
+    await publish(8);
+    expect(await ask(tag(7))).toBe('the bundle v8-0123456789ab');
+  });
+
+  it('are not replaced by earlier ones, of which the first is being made', async () => {
+    const held = ask(tag(7));
+    await publish(5);
+    expect(await held).toBe('busy');
   });
 
   it('end all waits at a stop, and no other begins', async () => {

@@ -74,6 +74,7 @@ describe('a database that was restored from a backup', () => {
       publication: { version: 4, hash, isFound: false, checks: [{ code: 'approved-change' }] },
     });
     expect(sync.target.written).toEqual({ generation: 4, hash });
+    expect(await sync.history.newestAccess()).toMatchObject({ version: 4 });
     expect(await gauge()).toBe(0);
     expect(await sync.run()).toMatchObject({ kind: 'no_change' });
   });
@@ -95,6 +96,7 @@ describe('a database that was restored from a backup', () => {
     expect(sync.target.published.at(-1)).toMatchObject({ generation: 4 });
     expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
     expect(await gauge()).toBeGreaterThan(0);
+    expect(await sync.history.newestAccess()).toBeNull();
   });
 
   it('closes the rules in force to an account that is deactivated, whatever it had when the backup was made', async () => {

@@ -6,6 +6,7 @@ import { POLICY_FILES } from '../../trino-rules/opa/policy-files.js';
 import { firstStep } from '../../trino-rules/transition/first-step.js';
 import { admissionVerdict, compileFor, type Preparation, prepare, type TooLarge } from './candidate.js';
 import { prepareWithdrawal, type WithdrawalOrder } from './prepared-withdrawal.js';
+import { proofOf } from './target-state.js';
 import { accessChange, provedDataOfSnapshot } from './version-access.js';
 
 /** The tasks that run outside the event loop, because they take seconds. @param compiler digest of the compiler's code */
@@ -66,6 +67,7 @@ function publishedBundle(snapshot: string, revision: string, key: string | null)
   if (finding !== undefined) throw new Error(`the data for OPA is not proved: ${finding.message}`);
   const signingKey = key === null ? null : createPrivateKey(key);
   const contentTag = versionTag([text, POLICY_FILES, signingKey && keyId(signingKey)]);
-  const tag = `"${revision}-${contentTag.slice(1)}`;
+  const proof = key === null ? '' : `.${proofOf(revision, key)}`;
+  const tag = `"${revision}-${contentTag.slice(1, -1)}${proof}"`;
   return { tag, archive: bundleArchive(text, revision, signingKey) };
 }

@@ -106,7 +106,10 @@ export abstract class PublicationHistory {
   /** The newest version published at or before `time`, and all later ones, oldest first. */
   abstract publishedSince(time: Date): Promise<RecentVersion[]>;
   abstract find(version: number): Promise<Publication | null>;
-  /** The newest version that a run of this database published; null: no version. For a restore, `snapshotHash` is that of the restored snapshot. */
+  /**
+   * The newest version, if its access is known; null: no version, or `databaseBehind`. Withdrawals from a found version do not count: their
+   * snapshot is older than the found version. For a restore, `snapshotHash` is that of the restored snapshot.
+   */
   abstract newestAccess(): Promise<KnownAccess | null>;
   /** The snapshot of a version's access, as JSON text. */
   abstract accessSnapshot(version: number): Promise<string | null>;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { LiveRules } from './rules-target.js';
 
 /** The state of a target after a run. */
@@ -19,6 +19,11 @@ interface PublishedVersion {
 /** The revision of a version, such as `v12-0123456789ab`: its number and the first digits of its snapshot's hash. */
 export function revisionOf({ version, snapshotHash }: Pick<PublishedVersion, 'version' | 'snapshotHash'>): string {
   return `v${version}-${snapshotHash.slice(0, 12)}`;
+}
+
+/** Proves that the holder of the key served a revision. @param key the signing key of bundles, in PEM */
+export function proofOf(revision: string, key: string): string {
+  return createHmac('sha256', key).update(revision).digest('base64url').slice(0, 27);
 }
 
 export function hashOfText(text: string): string {

@@ -40,6 +40,16 @@ describe('rules behind a found version', () => {
   });
 });
 
+describe('a version of OPA alone behind a found version', () => {
+  it('always waits, because the access of the found version is not known', () => {
+    const nothing = { text: null, snapshot: writtenSnapshot(aSnapshot().snapshot()) };
+    expect(databaseBehindFinding({ text: '', snapshot: '' }, nothing, 'a-hash')).toMatchObject({
+      code: 'database-behind',
+      message: expect.stringContaining('approved the text a-hash') as string,
+    });
+  });
+});
+
 describe('another build of the compiler', () => {
   const tables = Array.from({ length: 60 }, (_, i) => `sales.eu.t${i}`);
   const granting = (...paths: string[]) =>

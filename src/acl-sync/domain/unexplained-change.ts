@@ -127,15 +127,23 @@ export function approvedFinding({ changedPairs }: AccessChange): Finding {
   return { code: APPROVED_CODE, severity: 'info', message };
 }
 
-/** The finding that an approval is needed, because new rules change the access of a version found at a target. Null: no access changes. */
+/**
+ * The finding that an approval is needed, because new rules change the access of a version found at a target. Null: no access changes.
+ * Of OPA as the only target only the version's number is found, so that its access is not known.
+ */
 export function databaseBehindFinding(baseline: VersionAccess, newAccess: VersionAccess, hash: string): Finding | null {
+  const isKnown = newAccess.text !== null;
   const change = accessChange(baseline, newAccess);
-  if (change.changedPairs === 0) return null;
+  if (isKnown && change.changedPairs === 0) return null;
+  const changeText = isKnown
+    ? `These rules would change ${change.changedPairs} of ${change.allPairs} pairs of a principal and a node (${firstChanges(change)})`
+    : 'The access that it gives is not known here';
   const message =
     `the target holds a newer version than this database has: it was restored from a backup, or another installation publishes ` +
-    `there. These rules would change ${change.changedPairs} of ${change.allPairs} pairs of a principal and a node ` +
-    `(${firstChanges(change)}). They are published once an administrator has approved the text ${hash}; until then, ` +
-    `only what is revoked from now on is taken away`;
+    `there. ${changeText}. They are published once an administrator has approved the text ${hash}; until then, ` +
+    (isKnown
+      ? 'only what is revoked from now on is taken away'
+      : 'nothing is published, and OPA keeps the newer version');
   return { code: DATABASE_BEHIND_CODE, severity: 'error', message };
 }
 

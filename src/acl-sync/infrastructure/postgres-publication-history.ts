@@ -263,7 +263,8 @@ export class PostgresPublicationHistory extends PublicationHistory {
     return this.session.firstRow<KnownAccess>(
       `SELECT p.version, s.snapshot_hash AS "snapshotHash" FROM acl_publications p
          JOIN acl_publications s ON s.version = ${GIVING_ACCESS}
-        WHERE p.version = (SELECT max(version) FROM acl_publications WHERE state = 'published' AND NOT is_found)`,
+        WHERE p.version = (SELECT max(version) FROM acl_publications WHERE state = 'published')
+          AND NOT EXISTS (SELECT FROM acl_publications f WHERE f.is_found AND f.version = (${BASELINE_VERSION}))`,
     );
   }
 

@@ -6,6 +6,8 @@ export class FakeBundleSource extends BundleSource {
   private version: BundleVersion | null = null;
   /** Revisions of which a bundle was made. */
   readonly made: string[] = [];
+  /** The tags that showed a newer version than the database has. */
+  readonly found: string[] = [];
   failure: Error | null = null;
 
   private look: () => void = () => undefined;
@@ -26,6 +28,11 @@ export class FakeBundleSource extends BundleSource {
 
   override newest(): Promise<BundleVersion | null> {
     return Promise.resolve(this.version);
+  }
+
+  override recordFound(tags: string): Promise<void> {
+    this.found.push(tags);
+    return Promise.resolve();
   }
 
   override makeBundle({ revision }: BundleVersion): Promise<PublishedBundle> {

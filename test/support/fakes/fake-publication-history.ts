@@ -123,7 +123,7 @@ export class FakePublicationHistory extends PublicationHistory {
   }
 
   override newestAccess(): Promise<KnownAccess | null> {
-    const newest = this.rows.findLast(({ state, isFound }) => state === 'published' && !isFound);
+    const newest = this.rows.findLast(({ state }) => state === 'published' && this.baselineRow()?.isFound !== true);
     const giving = newest && this.giving(newest.version);
     return Promise.resolve(newest && giving ? { version: newest.version, snapshotHash: giving.snapshotHash } : null);
   }

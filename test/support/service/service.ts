@@ -49,6 +49,8 @@ interface Circumstances {
   clock?: TestClock;
   timers?: Timers;
   work?: Timers;
+  /** The text of a file that a setting names; by default there is none. */
+  readFile?: (path: string) => string | null;
 }
 
 /**
@@ -57,7 +59,7 @@ interface Circumstances {
  */
 export async function startService(
   environment: Record<string, string> = {},
-  { database, clock = new TestClock(), timers, work = new FakeTimers() }: Circumstances = {},
+  { database, clock = new TestClock(), timers, work = new FakeTimers(), readFile }: Circumstances = {},
 ): Promise<TestService> {
   const own = database ?? (await freshDatabase());
   const rules = await mkdtemp(join(tmpdir(), 'rules-'));
@@ -74,7 +76,7 @@ export async function startService(
     OPERATIONS_PORT: '0',
     ...environment,
   };
-  const { settings, problems } = parseSettings(given);
+  const { settings, problems } = parseSettings(given, readFile);
   if (problems.length > 0) throw new Error(problems.map(({ text }) => text).join('\n'));
   const logLines: string[] = [];
   recordOutput('log of a service', given, () => logLines.join(''));
