@@ -106,6 +106,42 @@ test('grants on everything, to everyone, and over queries are shown before they 
   await expect(page.getByRole('table', { name: 'Queries and system' })).toContainText(/queries of .*lia/);
 });
 
+test('a grant that another one replaces stays if the draft is then for another principal or node', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  const [rae, sol] = [await records.person('rae'), await records.person('sol')];
+  const grant = await records.grant({ type: 'user', id: rae }, 'rp_sales');
+  await records.grant({ type: 'user', id: sol }, 'rp_sales.eu');
+  await signIn('admin');
+  const revoke = page.getByRole('checkbox', { name: `Revoke grant ${grant}` });
+  const address = `/grants/new?principal=user:${rae}&catalog=rp_sales&privilege=SELECT`;
+  const changes = {
+    catalog: () => page.getByRole('combobox', { name: 'Catalog' }).fill('rp_other'),
+    kind: () => page.getByRole('radio', { name: 'Engine' }).check({ force: true }),
+    principal: () => choose(page, 'Person or group', 'sol'),
+  };
+  for (const change of Object.values(changes)) {
+    await page.goto(address);
+    await revoke.check();
+    await expect(page).toHaveURL(new RegExp(`revoke=${grant}`));
+    await change();
+    await expect(page).not.toHaveURL(/revoke=/);
+    await expect(revoke).toHaveCount(0);
+  }
+  await page.getByRole('button', { name: 'Grant to 1 person' }).click();
+  await expect(page).toHaveURL(/\/grants$/);
+  expect((await admin.get(`/api/admin/grants?principal=user:${rae}`)).body?.['items']).toHaveLength(1);
+
+  // An address can name a grant on another node. What it revokes is shown.
+  await page.goto(`/grants/new?principal=user:${sol}&catalog=rp_sales&privilege=SELECT&revoke=${grant}`);
+  await expect(revoke).toBeChecked();
+  await revoke.click();
+  await expect(page).not.toHaveURL(/revoke=/);
+});
+
 test('a revoke says who loses what, also at its copied address', async ({ page, records, signIn }) => {
   const [lars, mia] = [await records.person('lars'), await records.person('mia')];
   const group = await records.group('rv-readers', lars, mia);

@@ -48,7 +48,9 @@ export function GrantDraft() {
     },
   });
   const change = (changes: Partial<GrantForm>): void => {
-    setForm((oldForm) => ({ ...oldForm, ...changes }));
+    // The grants to revoke are those that this one replaces for its principal on its node.
+    const isTargetChanged = ['principal', 'nodeKind', 'catalog'].some((field) => field in changes);
+    setForm((oldForm) => ({ ...oldForm, ...(isTargetChanged && { revokedIds: [] }), ...changes }));
     if (mutation.isError) mutation.reset();
   };
   const { preview, isComputing, error, retry, readMore } = usePreview(draft, mutation.isPending);
@@ -121,7 +123,7 @@ function missingFieldTexts({ principal, privileges }: GrantForm): Record<string,
   };
 }
 
-/** Lists older grants that can be revoked together with the new one. */
+/** Lists older grants that can be revoked together with the new one, and all grants that the form revokes. */
 function ReplacedGrants({ form, set }: { form: GrantForm; set: (grantIds: number[]) => void }) {
   const { principal, revokedIds } = form;
   const node = form.nodeKind === 'data' ? nodeOfForm(form) : null;
@@ -131,21 +133,25 @@ function ReplacedGrants({ form, set }: { form: GrantForm; set: (grantIds: number
     enabled: principal !== null && node?.catalog !== undefined,
     queryFn: async () => (await bodyOf(api.GET('/api/admin/grants', { params: { query: query as never } }))).items,
   });
-  const shownGrants = data.filter(
+  const replacedGrants = data.filter(
     ({ id, privileges }) => revokedIds.includes(id) || privileges.some((each) => form.privileges.includes(each)),
   );
-  if (principal === null || shownGrants.length === 0) return null;
+  const otherIds = revokedIds.filter((id) => replacedGrants.every((grant) => grant.id !== id));
+  if (replacedGrants.length + otherIds.length === 0) return null;
+  const checkbox = { values: revokedIds, set };
   return (
     <div className="field">
-      {shownGrants.map(({ id, privileges, resource }) => (
+      {replacedGrants.map(({ id, privileges, resource }) => (
         <Checkbox
           key={id}
           value={id}
-          values={revokedIds}
-          set={set}
+          {...checkbox}
           text={`Revoke grant ${id}, which this one replaces`}
           hint={`${privileges.join(', ')} on ${pathText(resource)}`}
         />
+      ))}
+      {otherIds.map((id) => (
+        <Checkbox key={id} value={id} {...checkbox} text={`Revoke grant ${id}`} />
       ))}
     </div>
   );
