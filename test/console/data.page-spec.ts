@@ -119,3 +119,42 @@ test('sixty thousand tables of a schema are scrolled and searched', async ({ pag
   await tree.getByRole('link', { name: /dropped/ }).click();
   await expect(page.getByText('the engine does not list it. They take effect')).toBeVisible();
 });
+
+test('names of one catalog are never offered under another', async ({ page, records, signIn }) => {
+  const group = await records.group('readers-of-two-catalogs');
+  for (const path of ['kp_first.only_first', 'kp_second.only_second']) {
+    await records.grant({ type: 'group', id: group }, path);
+  }
+  await signIn('admin');
+  let release = (): void => undefined;
+  const hold = async (): Promise<void> => {
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/admin/catalog?**under=kp_second**', async (route) => {
+      await released;
+      await route.continue();
+    });
+  };
+  await page.goto('/data/kp_first');
+  const tree = page.getByRole('navigation', { name: 'Data tree' });
+  await expect(tree.getByRole('link', { name: /^only_first/ })).toBeVisible();
+  await hold();
+  await tree.getByRole('link', { name: /^kp_second/ }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('kp_second');
+  await expect(tree.getByRole('link', { name: /^only_first/ })).toHaveCount(0);
+  release();
+  await expect(tree.getByRole('link', { name: /^only_second/ })).toBeVisible();
+  await page.unroute('**/api/admin/catalog?**under=kp_second**');
+
+  await page.goto('/grants/new?catalog=kp_first');
+  const schema = page.getByRole('combobox', { name: 'Schema' });
+  await schema.click();
+  await expect(page.getByRole('option')).toHaveText(['only_first']);
+  await hold();
+  await page.getByRole('combobox', { name: 'Catalog' }).fill('kp_second');
+  const asked = page.waitForRequest(/under=kp_second/);
+  await schema.click();
+  await asked;
+  await expect(page.getByRole('option')).toHaveCount(0);
+  release();
+  await expect(page.getByRole('option')).toHaveText(['only_second']);
+});

@@ -82,6 +82,31 @@ test('why somebody sees the queries of somebody else, and a grant on the engine 
   await expect(page.getByRole('checkbox', { name: 'KILL_QUERIES' })).toBeChecked();
 });
 
+test('the answer about one person never stands under the name of another', async ({ page, records, signIn }) => {
+  const [una, vic] = [await records.person('una_why'), await records.person('vic_why')];
+  await records.grant({ type: 'user', id: una }, 'slow.eu');
+  await signIn('admin');
+  await page.goto(`/why?principal=user:${una}&privilege=SELECT&catalog=slow&schema=eu`);
+  const heading = page.getByRole('heading', { level: 1 });
+  await expect(heading).toHaveText(/^una_why may SELECT/);
+
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(`**/access/explain?*principal=user%3A${vic}*`, async (route) => {
+    await released;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/access\/explain/);
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('vic_why');
+  await page.getByRole('option', { name: 'vic_why' }).first().click();
+  await asked;
+  await expect(page.getByRole('status')).toHaveText('Reading why');
+  await expect(heading).toHaveText('Why');
+  await expect(page.getByRole('region', { name: 'Nearest change' })).toHaveCount(0);
+  release();
+  await expect(heading).toHaveText(/^vic_why may not SELECT/);
+});
+
 test('people ask why about themselves alone', async ({ page, records, signIn }) => {
   const joe = await records.person('joe_why');
   await records.grant({ type: 'user', id: joe }, 'own.a');

@@ -1,9 +1,9 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type HolderCounts, countText, moreText } from '../domain/count-text.js';
 import { sqlPath } from '../domain/node-path.js';
 import { useDebounced } from '../parts/address.js';
 import { api, bodyOf, runInTurn, type Schemas } from './client.js';
-import { type PageQuery, usePages } from './pages.js';
+import { keepFormerSearch, type PageQuery, usePages } from './pages.js';
 import { queryClient, useConsoleStart } from './session.js';
 
 export type Child = Schemas['AnyChildResponse'];
@@ -31,10 +31,11 @@ function readOwnChildren(...parameters: Parameters<typeof childrenQuery>): Promi
 export function useFoundTables(catalog: string | undefined, searchText: string) {
   const isEnabled = catalog !== undefined && searchText.length >= 2;
   const query = { catalog: catalog ?? '', q: searchText };
+  const queryKey = ['tables', catalog, searchText];
   const { data } = useQuery({
-    queryKey: ['tables', catalog, searchText],
+    queryKey,
     enabled: isEnabled,
-    placeholderData: keepPreviousData,
+    placeholderData: keepFormerSearch(queryKey),
     queryFn: () => bodyOf(api.GET('/api/admin/catalog/tables', { params: { query } })),
   });
   return isEnabled ? data : undefined;
@@ -70,10 +71,11 @@ export function useChildren(parentPath: readonly string[] | null, searchText: st
 export function useNames(parentPath: readonly string[], namePart: string, isEnabled: boolean, isForOwnNames: boolean) {
   const searchText = useDebounced(namePart, 100);
   const seesAllNames = useConsoleStart().data?.account?.role === 'admin' && !isForOwnNames;
+  const queryKey = ['names', seesAllNames, parentPath, searchText];
   const { data } = useQuery({
-    queryKey: ['names', parentPath, searchText, seesAllNames],
+    queryKey,
     enabled: isEnabled,
-    placeholderData: keepPreviousData,
+    placeholderData: keepFormerSearch(queryKey),
     queryFn: () => (seesAllNames ? readChildren : readOwnChildren)(parentPath, searchText, { limit: 50 }),
   });
   const { items = [], total = null, next = null } = data ?? {};

@@ -1,4 +1,4 @@
-import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
+import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { numberText } from '../domain/count-text.js';
 
@@ -9,13 +9,20 @@ export interface PageQuery {
 }
 
 interface PagesOptions {
-  /** Whether the former list is shown until the next search result arrives. */
+  /** Whether the former list is shown until the next search result arrives. The search is the last part of the key. */
   isPreviousKept?: boolean;
   /** Whether all pages are read at once, because the browser filters the list. */
   isReadToEnd?: boolean;
   isEnabled?: boolean;
   /** The number of entries on one page; most routes return at most 200. */
   limit?: number;
+}
+
+/** Shows the former answer until the new one arrives, if only the last part of the key has changed, such as the text of a search. */
+export function keepFormerSearch(key: QueryKey) {
+  const questionOf = (queryKey: QueryKey): string => JSON.stringify(queryKey.slice(0, -1));
+  return <T>(formerAnswer: T | undefined, formerQuery: { queryKey: QueryKey } | undefined): T | undefined =>
+    formerQuery !== undefined && questionOf(formerQuery.queryKey) === questionOf(key) ? formerAnswer : undefined;
 }
 
 /** A list that the API gives in pages. Further pages are read as the list is scrolled. */
@@ -30,7 +37,7 @@ export function usePages<P extends { items: unknown[]; next: string | number | n
     queryFn: ({ pageParam }) => readPage({ limit, ...(pageParam !== undefined && { after: pageParam }) }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => (next === null ? undefined : String(next)),
-    ...(isPreviousKept && { placeholderData: keepPreviousData }),
+    ...(isPreviousKept && { placeholderData: keepFormerSearch(key) }),
   });
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   const readMore = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, bodyOf, type Schemas } from '../api/client.js';
@@ -27,7 +27,6 @@ export function useExplanation({ principal, privilege, node }: WhyQuestion, isSe
   return useQuery({
     queryKey: ['explanation', principalText ?? 'self', query],
     enabled: isSelf || principalText !== null,
-    placeholderData: keepPreviousData,
     queryFn: () =>
       principalText === null
         ? bodyOf(api.GET('/api/access/explain', { params: { query } }))
