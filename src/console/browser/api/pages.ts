@@ -8,12 +8,13 @@ export interface PageQuery {
   after?: string;
 }
 
-interface PagesOptions {
+interface PagesOptions<T> {
   /** Whether the former list is shown until the next search result arrives. The search is the last part of the key. */
   isPreviousKept?: boolean;
-  /** Whether all pages are read at once, because the browser filters the list. */
-  isReadToEnd?: boolean;
+  /** Whether further pages are read at once, because the browser filters the list. Default: only as the list is scrolled. */
+  isReadToEnd?: boolean | ((items: readonly T[]) => boolean);
   isEnabled?: boolean;
+  staleTime?: number;
   /** The number of entries on one page; most routes return at most 200. */
   limit?: number;
 }
@@ -29,25 +30,29 @@ export function keepFormerSearch(key: QueryKey) {
 export function usePages<P extends { items: unknown[]; next: string | number | null }>(
   key: QueryKey,
   readPage: (page: PageQuery) => Promise<P>,
-  { isPreviousKept = false, isReadToEnd = false, isEnabled = true, limit = 200 }: PagesOptions = {},
+  options: PagesOptions<P['items'][number]> = {},
 ) {
+  const { isPreviousKept = false, isReadToEnd = false, isEnabled = true, limit = 200, staleTime } = options;
   const query = useInfiniteQuery({
     queryKey: key,
     enabled: isEnabled,
     queryFn: ({ pageParam }) => readPage({ limit, ...(pageParam !== undefined && { after: pageParam }) }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => (next === null ? undefined : String(next)),
+    ...(staleTime !== undefined && { staleTime }),
     ...(isPreviousKept && { placeholderData: keepFormerSearch(key) }),
   });
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   const readMore = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;
+  const items = query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined;
+  const isMoreNeeded = typeof isReadToEnd === 'function' ? isReadToEnd(items ?? []) : isReadToEnd;
   useEffect(() => {
-    if (isReadToEnd && !isFetchNextPageError) readMore?.();
+    if (isMoreNeeded && !isFetchNextPageError) readMore?.();
   });
   return {
     query,
     /** The entries of all pages read so far; null until the first page has been read. */
-    items: (query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined) ?? null,
+    items: items ?? null,
     /** The first page, for its totals. */
     first: query.data?.pages[0],
     readMore,

@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { isProblem, type Schemas } from '../api/client.js';
 import { readAuditPage } from '../api/entries.js';
+import { loadedCountText, type PageQuery, usePages } from '../api/pages.js';
 import { restoreVersion, useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
 import { eventSentence, isAccessChange } from '../domain/audit-text.js';
@@ -141,17 +141,25 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
   const hasNoPrevious = isProblem(error, 404);
   // A restored older text has an earlier snapshot time than the previous version, but the period must not begin after its end.
   const startAt = previousVersion && (previousVersion.snapshot_at < endAt ? previousVersion.snapshot_at : endAt);
-  const { data } = useQuery({
-    queryKey: ['audit', 'before', version, startAt],
-    enabled: version === 1 || hasNoPrevious || startAt !== undefined,
+  const readPage = async (page: PageQuery) => {
+    const { items, next } = await readAuditPage({
+      ...page,
+      ...(startAt !== undefined && { from: startAt }),
+      to: endAt,
+    });
+    return { items: items.filter(isAccessChange), next };
+  };
+  const list = usePages(['audit', 'before', version, startAt], readPage, {
+    isEnabled: version === 1 || hasNoPrevious || startAt !== undefined,
+    // Without a start the period is the whole audit trail.
+    isReadToEnd: (items) => startAt !== undefined || items.length === 0,
     staleTime: Infinity,
-    queryFn: () => readAuditPage({ ...(startAt !== undefined && { from: startAt }), to: endAt, limit: 200 }),
   });
-  const events = data?.items.filter(isAccessChange) ?? [];
+  const events = list.items ?? [];
   const [shownEvents, moreButton] = useShowMore(events, 5);
   if (events.length === 0) return null;
   return (
-    <Region title="Recorded changes" count={numberText(events.length)} isTightStack>
+    <Region title="Recorded changes" count={loadedCountText(list)} isTightStack>
       {hasNoPrevious && <p className="dim">There is no version {version - 1}: these are the newest before this one.</p>}
       <ul className="stack stack--tight">
         {shownEvents.map((event) => (
