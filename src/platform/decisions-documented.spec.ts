@@ -8,3 +8,16 @@ describe('docs/decisions/README.md', () => {
     expect(linked.map(([, file]) => file).sort()).toEqual(records.sort());
   });
 });
+
+describe('decision records', () => {
+  it('name files that exist', () => {
+    const filesIn = (folder: string) =>
+      readdirSync(folder, { recursive: folder !== '.', encoding: 'utf8' }).map((file) => `/${folder}/${file}`);
+    const files = ['.', '.ci', 'image', 'src', 'test'].flatMap(filesIn);
+    const texts = readdirSync('docs/decisions').map((record) => readFileSync(`docs/decisions/${record}`, 'utf8'));
+    const namedFiles = [...texts.join('\n').matchAll(/`([\w./-]+\.(?:[jt]s|mjs|sh))`/g)].map(([, file]) => `/${file}`);
+
+    expect(namedFiles.length).toBeGreaterThan(50);
+    expect(namedFiles.filter((named) => !files.some((file) => file.endsWith(named)))).toEqual([]);
+  });
+});
