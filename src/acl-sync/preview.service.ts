@@ -14,7 +14,7 @@ import { restoredFinding } from './domain/restore.js';
 import type { Lease } from './domain/run-ports.js';
 import { RulesTargets } from './domain/rules-target.js';
 import { comparisonKey, decide, type Decision, findHandEdit, type Situation } from './domain/run-decision.js';
-import { liveTarget, withFindings, type RunResults } from './publishing-run.js';
+import { liveTargets, withFindings, type RunResults } from './publishing-run.js';
 import { TargetSessions } from './target-sessions.js';
 
 /** Limits of concurrent previews, per replica and per user. Each preview takes seconds of a core and up to a gibibyte. */
@@ -79,7 +79,7 @@ export class PreviewService {
     const { history, timers } = this;
     const input = await this.candidates.read();
     const lastTargetStates = (await history.summary()).lastRun?.targets ?? [];
-    const sessions = new TargetSessions(this.targets.all, lastTargetStates, NO_LEASE, timers);
+    const sessions = new TargetSessions(this.targets, lastTargetStates, NO_LEASE, timers);
     const latestRecorded = await history.latest();
     const liveRules = (await sessions.read()).map((session) => session.rules);
     const foundVersion = findVersionAtTargets(liveRules, latestRecorded, await history.highestVersion());
@@ -87,7 +87,7 @@ export class PreviewService {
     sessions.restartTimeLimits();
     const answeredSessions = await sessions.read();
     const latest = foundVersion === null ? await history.latest() : latestVersionOfFound(foundVersion);
-    const targets = answeredSessions.map((session) => liveTarget(session, lastTargetStates, latest));
+    const targets = liveTargets(answeredSessions, this.targets, lastTargetStates, latest);
     const now = this.clock.now();
     const situationWith = async (comparisons: RunResults['comparisons']): Promise<Situation> => {
       const publishedState = { targets, latest, now };

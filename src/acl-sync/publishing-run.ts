@@ -72,7 +72,7 @@ export class PublishingRun {
     private readonly lastTargetStates: readonly TargetState[],
     lease: Lease,
   ) {
-    this.sessions = new TargetSessions(ports.targets.all, lastTargetStates, lease, ports.timers);
+    this.sessions = new TargetSessions(ports.targets, lastTargetStates, lease, ports.timers);
   }
 
   /** Makes the run. Never rejects: a failure is an outcome. */
@@ -97,7 +97,7 @@ export class PublishingRun {
     return { kind: 'failed', failure: failureOf(failure), outcomeElsewhere: outcome };
   }
 
-  /** Decides and acts until the run has an outcome. @throws RulesTargetUnavailable or RulesTargetMoved if all targets have failed; LeaseLost */
+  /** Decides and acts until the run has an outcome. @throws RulesTargetUnavailable or RulesTargetMoved if all targets have failed and OPA is none; LeaseLost */
   private async untilDecided(input: CandidateInput): Promise<RunOutcome> {
     for (;;) {
       const situation = await this.read(input);
@@ -192,7 +192,7 @@ export class PublishingRun {
     const rules = sessions.map((session) => session.rules);
     await history.settleBegun(rules, now);
     const latest = await this.recordFoundVersion(rules, await history.latest(), now);
-    const targets = sessions.map((session) => liveTarget(session, this.lastTargetStates, latest));
+    const targets = liveTargets(sessions, this.ports.targets, this.lastTargetStates, latest);
     const { isProbed, isForOpa } = this.ports.targets;
     const versions = await history.publishedSince(new Date(now.getTime() - LIVE_WITHIN_MS));
     // The old text of a target that lacks the latest version (`isBehind`) is left out, because this run replaces that text.
@@ -238,13 +238,21 @@ function pendingStepOf(latest: Publication, isLive: boolean): PendingStep | null
     : { text, hash, rules, bytes, access, findings, firstStepOf };
 }
 
-/** The state of a target, as `decide` needs it. */
-export function liveTarget(
-  { rules, target: { key, limitBytes } }: Pick<TargetSession, 'rules' | 'target'>,
+/**
+ * The states of the targets that answered, as `decide` needs them. If none answered, the run decides for OPA as if they had the latest
+ * version: the rules must fit them, and have first steps, because they get the rules later.
+ */
+export function liveTargets(
+  sessions: readonly TargetSession[],
+  { all, limitBytes }: Pick<RulesTargets, 'all' | 'limitBytes'>,
   lastTargetStates: readonly TargetState[],
   latest: Parameters<typeof isBehind>[3],
-): LiveTarget {
-  return { ...rules, limitBytes, isBehind: isBehind(rules, key, lastTargetStates, latest) };
+): LiveTarget[] {
+  if (sessions.length === 0 && all.length > 0) return [{ text: latest?.text ?? null, limitBytes, isBehind: false }];
+  return sessions.map(({ rules, target }) => {
+    const isTargetBehind = isBehind(rules, target.key, lastTargetStates, latest);
+    return { ...rules, limitBytes: target.limitBytes, isBehind: isTargetBehind };
+  });
 }
 
 function publicationDraftOf(

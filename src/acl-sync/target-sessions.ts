@@ -5,6 +5,7 @@ import {
   type NextRules,
   type RulesTarget,
   RulesTargetMoved,
+  type RulesTargets,
   TARGET_MS,
 } from './domain/rules-target.js';
 import { type Lease, LeaseLost } from './domain/run-ports.js';
@@ -17,21 +18,27 @@ const FAILED_TARGET_MS = 5_000;
 /** The most attempts of a run to write a target that another writer keeps changing. */
 const MAX_WRITES = 10;
 
-/** The targets of one run. A target that fails or answers late does not delay the others. */
+/** The files and ConfigMaps of one run. One that fails or answers late delays neither the others nor OPA, which is served from the history. */
 export class TargetSessions {
   private readonly sessions: readonly TargetSession[];
+  /** Whether there is only one target, for which a run waits. */
+  private readonly isAlone: boolean;
+  /** Whether a reading waits for all targets. A target whose state was never recorded would be taken for edited if the others came first. */
+  private waitsForAll: boolean;
   /** The targets that answered the last reading in time. */
   private timelySessions: readonly TargetSession[] = [];
 
   constructor(
-    targets: readonly RulesTarget[],
+    private readonly targets: RulesTargets,
     private readonly lastTargetStates: readonly TargetState[],
     private readonly lease: Lease,
     private readonly timers: Timers,
   ) {
-    this.sessions = targets.map((target) => {
+    this.isAlone = targets.all.length === 1 && !targets.isForOpa;
+    this.waitsForAll = lastTargetStates.length === 0;
+    this.sessions = targets.all.map((target) => {
       const hasFailed = lastTargetStates.some((state) => state.target === target.key && state.failure !== null);
-      return new TargetSession(target, lease, hasFailed && targets.length > 1 ? FAILED_TARGET_MS : TARGET_MS);
+      return new TargetSession(target, lease, hasFailed && !this.isAlone ? FAILED_TARGET_MS : TARGET_MS);
     });
   }
 
@@ -40,20 +47,25 @@ export class TargetSessions {
     for (const session of this.sessions) session.restartTimeLimit();
   }
 
-  /** Reads the targets. @returns the targets that answered in time @throws the first target's error if all targets failed; LeaseLost */
+  /**
+   * Reads the targets.
+   * @returns the targets that answered in time; with OPA perhaps none
+   * @throws the first target's error if all targets failed and OPA is none; LeaseLost
+   */
   async read(): Promise<readonly TargetSession[]> {
-    if (this.sessions.length === 0) await this.lease.confirm();
     const readings = Promise.all(this.sessions.filter(({ isReading }) => !isReading).map((session) => session.begin()));
-    await (this.sessions.length === 1 ? readings : this.timers.waitAtMost(PROMPT_ANSWER_MS, readings));
-    while (this.answeredSessions().length === 0 && this.lateSessions().length > 0)
+    await (this.isAlone || this.waitsForAll ? readings : this.timers.waitAtMost(PROMPT_ANSWER_MS, readings));
+    while (!this.targets.isForOpa && this.answeredSessions().length === 0 && this.lateSessions().length > 0)
       await Promise.race(this.lateSessions().map(({ pendingRead: reading }) => reading));
     this.throwIfNoneLeft();
+    if (this.answeredSessions().length === 0) await this.lease.confirm();
     this.timelySessions = this.answeredSessions();
     return this.timelySessions;
   }
 
-  /** Waits for the targets that did not answer in time. @returns whether any of them has answered now */
+  /** Waits for the targets that did not answer in time, also in later readings. @returns whether any of them has answered now */
   async waitForLateTargets(): Promise<boolean> {
+    this.waitsForAll = true;
     const lateSessions = this.sessions.filter(
       (session) => session.failure === null && !this.timelySessions.includes(session),
     );
@@ -64,7 +76,7 @@ export class TargetSessions {
   /**
    * Writes the rules to these targets at the same time.
    * @returns false: the live rules of a target have changed since they were read
-   * @throws the first target's error if all targets failed; LeaseLost
+   * @throws the first target's error if all targets failed and OPA is none; LeaseLost
    */
   async replace(sessions: readonly TargetSession[], next: NextRules): Promise<boolean> {
     const areWritten = await Promise.all(sessions.map((session) => session.replace(next)));
@@ -93,7 +105,7 @@ export class TargetSessions {
 
   private throwIfNoneLeft(): void {
     const [first = null] = this.sessions.map(({ failure }) => failure);
-    if (first !== null && this.sessions.every(({ failure }) => failure !== null)) throw first;
+    if (!this.targets.isForOpa && first !== null && this.sessions.every(({ failure }) => failure !== null)) throw first;
   }
 
   private answeredSessions(): TargetSession[] {

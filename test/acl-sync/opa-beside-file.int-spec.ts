@@ -1,6 +1,9 @@
+import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
+import { LeaseLost } from '../../src/acl-sync/domain/run-ports.js';
 import { storedSnapshot } from '../../src/acl-sync/domain/version-access.js';
 import { grantDetails } from '../../src/grants/domain/audit-details.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import type { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
 import { aSnapshot } from '../support/snapshots/snapshot-builder.js';
 import { SyncUnderTest } from './sync-under-test.js';
 
@@ -73,6 +76,94 @@ describe('a run with OPA beside a file', () => {
       sync.clock.advance(HOUR_SECONDS);
       expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { restored: null } });
       expect(await endsAtOpa()).toEqual([hoursFromNow(199)]);
+    });
+  });
+
+  describe('while the file cannot be reached', () => {
+    const GONE = new RulesTargetUnavailable('unreachable', 'the API server does not answer');
+    const both = () => aSnapshot().user('ana').may('SELECT', ORDERS).user('bo').may('SELECT', 'hr.pay');
+    const withoutAna = () => aSnapshot().user('ana').user('bo').may('SELECT', 'hr.pay');
+    const failed = (kind: string, version: number) => ({
+      ...{ kind: 'failed', failure: { reason: 'unreachable' } },
+      outcomeElsewhere: { kind, publication: { version } },
+    });
+    beforeEach(async () => {
+      sync = started(both().snapshot());
+      await sync.run();
+      sync.recorded('grant_revoked', 'grant', 1);
+      sync.snapshot = withoutAna().snapshot();
+    });
+
+    it.each<[string, (target: FakeRulesTarget) => void]>([
+      ['to be read', (target) => (target.failure = GONE)],
+      ['to be written', (target) => (target.beforePublish = () => (target.failure = GONE))],
+    ])('%s, publishes to OPA, and to the file once it is back', async (_, harm) => {
+      harm(sync.target);
+
+      expect(await sync.run()).toMatchObject(failed('applied', 2));
+
+      expect(await endsAtOpa()).toHaveLength(1);
+      expect((await sync.history.latest())?.diff.added.join()).not.toContain('hr');
+      expect((await sync.history.summary()).lastRun?.targets).toMatchObject([{ failure: { reason: 'unreachable' } }]);
+      sync.target.failure = GONE;
+      expect(await sync.preview()).toMatchObject({ would: 'no_change', drift: false });
+      expect(await sync.run()).toMatchObject(failed('no_change', 2));
+      [sync.target.failure, sync.target.beforePublish] = [null, () => undefined];
+      expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 2 } });
+      expect(sync.target.text).toBe((await sync.history.latest())?.text);
+      expect(sync.target.text).not.toContain('ana');
+      expect(sync.audited.map(({ event }) => event)).not.toContain('drift_found');
+    });
+
+    it('publishes the first version of all', async () => {
+      sync = started(both().snapshot());
+      sync.target.failure = GONE;
+      expect(await sync.run()).toMatchObject(failed('applied', 1));
+
+      sync.target.failure = null;
+      expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 1 } });
+      expect(sync.target.text).toContain('ana');
+    });
+
+    it('goes the steps of rules with masks, for a file that is back soon', async () => {
+      sync.snapshot = both().user('cy').may('SELECT', 'hr.staff').seesMasked('hr.staff', 'pay', 'NULL').snapshot();
+      sync.target.failure = GONE;
+      expect(await sync.run()).toMatchObject({ outcomeElsewhere: { reasons: [{ code: 'masks-first' }] } });
+
+      sync.target.failure = null;
+      expect(await sync.run()).toMatchObject({ reasons: [{ code: 'masks-first' }], publication: { version: 2 } });
+      expect(sync.target.text).toBe((await sync.history.latest())?.text);
+    });
+
+    it('publishes nothing once the lock is lost', async () => {
+      sync.target.failure = GONE;
+      sync.lock.confirm = () => Promise.reject(new LeaseLost());
+      expect(await sync.run()).toMatchObject({ failure: { reason: 'lease-lost' }, outcomeElsewhere: null });
+      expect(await sync.history.latest()).toMatchObject({ version: 1 });
+    });
+
+    it('does not wait for a late answer, and gives the file the version then', async () => {
+      const read = sync.target.read.bind(sync.target);
+      let answer = (): void => undefined;
+      sync.target.read = async () => {
+        await new Promise<void>((resolve) => (answer = resolve));
+        return read();
+      };
+      const isConfirmed = new Promise<void>((resolve) => {
+        const confirm = sync.history.confirm.bind(sync.history);
+        sync.history.confirm = async (...confirmed) => confirm(...confirmed).finally(resolve);
+      });
+
+      const run = sync.run();
+      await sync.timers.untilWaiting();
+      sync.timers.advance(1_000);
+      await isConfirmed;
+      expect(await endsAtOpa()).toHaveLength(1);
+      sync.target.read = read;
+      answer();
+
+      expect(await run).toMatchObject({ kind: 'applied', publication: { version: 2 } });
+      expect(sync.target.text).not.toContain('ana');
     });
   });
 

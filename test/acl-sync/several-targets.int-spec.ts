@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Candidate } from '../../src/acl-sync/domain/candidate.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
@@ -145,6 +146,35 @@ describe('a run with several targets', () => {
     expect(other.written).toMatchObject({ generation: 1 });
     other.read = read;
     answer();
+
+    expect(await run).toMatchObject({ kind: 'applied', publication: { version: 2 } });
+    expect(other.text).toBe(sync.target.text);
+  });
+
+  it('gives the version to a target whose every answer is late', async () => {
+    await sync.run();
+    sync.snapshot = writersToo().snapshot();
+    const read = other.read.bind(other);
+    const answers: (() => void)[] = [];
+    let asked = (): void => undefined;
+    other.read = async () => {
+      await new Promise<void>((resolve) => {
+        answers.push(resolve);
+        asked();
+      });
+      return read();
+    };
+
+    const run = sync.run();
+    await sync.timers.untilWaiting();
+    sync.timers.advance(1_000);
+    await sync.target.untilWritten(2);
+    const isAskedAgain = new Promise<void>((resolve) => (asked = resolve));
+    answers.shift()?.();
+    await isAskedAgain;
+    sync.timers.advance(1_000);
+    await nextTurn();
+    answers.shift()?.();
 
     expect(await run).toMatchObject({ kind: 'applied', publication: { version: 2 } });
     expect(other.text).toBe(sync.target.text);
