@@ -3,7 +3,6 @@ import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
 import { effectiveSnapshot } from '../model/effective-snapshot.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { BundleData } from '../document/bundle-data.js';
 import { bundleData } from './bundle-data.js';
 import { dataText } from './archive.js';
 
@@ -130,6 +129,6 @@ describe("a bundle's data", () => {
   });
 });
 
-function dataOf(snapshot: Snapshot): BundleData {
-  return (JSON.parse(dataText(bundleData(snapshot))) as { access: BundleData }).access;
+function dataOf(snapshot: Snapshot): Record<'grants' | 'below' | 'users' | 'policies' | 'over', object> {
+  return (JSON.parse(dataText(bundleData(snapshot))) as { access: ReturnType<typeof dataOf> }).access;
 }

@@ -26,8 +26,8 @@ import {
 import { branchAt, flagTree, type Json, type JsonTree, compactRecord } from './tree.js';
 
 /**
- * The data of a bundle in the form of `BundleData`, from which the policy (Rego) decides. Pure and deterministic. Rights that expire are
- * written with the moment of their end, so that the data stays valid after the moment of the snapshot.
+ * The data of a bundle, from which `policy/policy.rego` decides; its first comment describes the form. Pure and deterministic. Rights that
+ * expire are written with the moment of their end, so that the data stays valid after the moment of the snapshot.
  */
 export function bundleData(snapshot: Snapshot): JsonTree {
   const { settings } = snapshot;

@@ -1,5 +1,29 @@
-# Decides what Trino's OPA plugin asks, by data made from the grants: data.grantline.access, whose form is in
-# document/bundle-data.ts. Every look-up is by full keys: nothing iterates over grants, policies or people.
+# Decides what Trino's OPA plugin asks, by data made from the grants: data.grantline.access. Every look-up is by full keys:
+# nothing iterates over grants, policies or people.
+#
+# Keys of principals are u + name, g + id, or * for everyone; nodes are looked up by catalog, schema and table, with "" for
+# an absent level and a tab before the name of a routine. Rights are letters (RIGHT_LETTERS in document/opa-operations.ts):
+# a text, or [letters that stay, the end of each letter that lapses]. Moments are milliseconds since 1970. A field without a
+# value is absent, never null.
+#
+#   operations         what each operation asks and needs: Operation in document/opa-operations.ts
+#   own, services      Grantline's own account on the engine; all service accounts, as keys
+#   served             rights of service accounts, by catalog
+#   closed             the metadata catalog, to which nobody has access
+#   storage            by catalog ("": any other): columns that are hidden as soon as another one is masked or hidden
+#   impersonation, readersMaintain, sessionProperties    the settings of these names
+#   users              by name: k, keys whose grants and policies apply; o, keys as an owner of queries where k is absent, such
+#                      as for a deactivated account; e, an engine principal; u, until when it is a member of everyone; i, until
+#                      when the user may impersonate others; z, nobody may impersonate the user
+#   grants             rights, by principal, catalog, schema and table
+#   below              by principal ("": all), catalog and schema: l, rights that grants below give and that no policy between
+#                      takes; n, names of children to evaluate, because policies or settings may change rights there
+#   policies           lists by catalog, schema, table and principal: k, f(ilter), m(ask), h(idden) or d(eny); e, expression;
+#                      c, column; l, rights that are taken; r, it restricts reading, and closes companions (table$suffix) and
+#                      procedures that add files; x, keys of principals that are excepted. Under a line feed in place of the
+#                      table, without k: what policies take beyond their nodes
+#   over               rights over the engine (""), over queries of others, and to impersonate: grants by holder and principal;
+#                      denies, lists of l and x, likewise; members, the names behind each principal whose queries may be killed
 package grantline
 
 import data.grantline.access
