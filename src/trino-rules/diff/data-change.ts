@@ -3,7 +3,7 @@ import type { AccessFact } from '../engine/access-fact.js';
 import { SchemaComparison } from '../engine/schema-comparison.js';
 import { type Bitset, allWordIndexes, bitset, removeAll } from '../engine/sparse-bitset.js';
 import { SYSTEM } from '../model/node.js';
-import { fieldAt, fields } from '../verify/bundle-index.js';
+import { fieldAt, fields, QUERY_RIGHTS, ROUTINE_RIGHTS } from '../verify/bundle-index.js';
 import { BundleSets } from '../verify/bundle-sets.js';
 import { type AccessChange, ChangeCounter, LIST_LIMITS } from './access-change.js';
 import { toComparisonSink } from './document-comparison.js';
@@ -35,6 +35,8 @@ export function compareData(oldText: string, newText: string, limits = LIST_LIMI
   const namesBelow = (...path: string[]): string[] => [
     ...new Set([...oldBundle.index.childNames(...path), ...newBundle.index.childNames(...path), FRESH_PREFIX]),
   ];
+  const routinesIn = (catalog: string, schema: string): Set<string> =>
+    new Set([...[oldBundle, newBundle].flatMap(({ index }) => index.routineNames(catalog, schema)), FRESH_PREFIX]);
   const counter = new ChangeCounter(countedUsers, limits);
   const schemaComparison = new SchemaComparison(countedUsers, toComparisonSink(counter));
   const catalogs = new Set([...namesBelow(), ...keysAt('served'), ...keysAt('closed')]);
@@ -55,7 +57,7 @@ export function compareData(oldText: string, newText: string, limits = LIST_LIMI
   const asksOwners = keysAt('over', 'grants').some((key) =>
     keysAt('over', 'grants', key).some((owner) => owner !== ''),
   );
-  for (const [right, letter] of QUERY_RIGHTS) {
+  for (const [right, , letter] of QUERY_RIGHTS) {
     if (!asksOwners) compare({ about: 'queries', right }, (bundle) => bundle.rightHolders([''], letter));
     for (const owner of asksOwners ? users : [])
       compare(
@@ -70,9 +72,7 @@ export function compareData(oldText: string, newText: string, limits = LIST_LIMI
     compare({ about: 'impersonation', newUser }, (bundle) => bundle.impersonatorsOf(newUser), newUser);
   for (const catalog of catalogs)
     for (const schema of namesBelow(catalog))
-      for (const routine of [...namesBelow(catalog, schema).filter(isRoutine), `\t${FRESH_PREFIX}`].map((name) =>
-        name.slice(1),
-      ))
+      for (const routine of routinesIn(catalog, schema))
         for (const [letter, right] of ROUTINE_RIGHTS)
           compare({ about: 'routine', ...right, resource: { catalog, schema, routine } }, (bundle) =>
             bundle.routineHolders(catalog, schema, routine, letter),
@@ -103,21 +103,8 @@ function accessDataOf(text: string): unknown {
   return fieldAt(JSON.parse(text), 'access');
 }
 
-function isRoutine(name: string): boolean {
-  return name.startsWith('\t');
-}
-
 const SYSTEM_SCHEMAS = ['jdbc', 'metadata', 'runtime'];
-const QUERY_RIGHTS = [
-  ['view', 'V'],
-  ['kill', 'K'],
-] as const;
 const SYSTEM_INFO_RIGHTS = [
   ['read', 'R'],
   ['write', 'W'],
-] as const;
-const ROUTINE_RIGHTS = [
-  ['F', { kind: 'function', privilege: 'EXECUTE' }],
-  ['H', { kind: 'function', privilege: 'GRANT_EXECUTE' }],
-  ['P', { kind: 'procedure', privilege: 'EXECUTE' }],
 ] as const;

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
 import { addAll, type Bitset, bitset, removeAll, type SparseBitset, toSparseBitset } from '../engine/sparse-bitset.js';
+import type { RoutineQuestion } from '../model/question.js';
 
 /** The value under a path of keys in parsed JSON; undefined: there is none. */
 export function fieldAt(value: unknown, ...keys: readonly string[]): unknown {
@@ -55,6 +56,18 @@ export interface NodeData {
 }
 
 type MutableNodeData = { -readonly [K in keyof NodeData]: NodeData[K][number][] };
+
+/** Rights over queries: as the engine names them, as privileges, and as letters. */
+export const QUERY_RIGHTS = [
+  ['view', 'VIEW_QUERIES', 'V'],
+  ['kill', 'KILL_QUERIES', 'K'],
+] as const;
+/** Rights over routines, by letter. */
+export const ROUTINE_RIGHTS = [
+  ['F', { kind: 'function', privilege: 'EXECUTE' }],
+  ['H', { kind: 'function', privilege: 'GRANT_EXECUTE' }],
+  ['P', { kind: 'procedure', privilege: 'EXECUTE' }],
+] as const satisfies [string, Pick<RoutineQuestion, 'kind' | 'privilege'>][];
 
 const NO_DATA: NodeData = { grants: [], entries: [], rightsBelow: [] };
 /** A key instead of a table name, for rights that a restriction takes away on the whole schema or catalog. */
@@ -135,6 +148,10 @@ export class BundleIndex {
     const catalogData = catalog === undefined ? this.nodesByPath : this.nodesByPath.get(catalog);
     const childData = schema === undefined ? catalogData : this.schemaData(catalog ?? '', schema);
     return [...(childData?.keys() ?? [])].filter((name) => name !== '');
+  }
+
+  routineNames(catalog: string, schema: string): string[] {
+    return this.childNames(catalog, schema).flatMap((name) => (name.startsWith('\t') ? [name.slice(1)] : []));
   }
 
   principalKeysOf(name: string): string[] {

@@ -26,11 +26,10 @@ import type { Guarantee } from '../model/guarantee.js';
 import { isReplacementSafe } from '../model/named-others.js';
 import { isKillQuery, KILL_QUERY, namesOf, type Node, nodeOf, SYSTEM } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
-import type { RoutineQuestion } from '../model/question.js';
 import { concernsCatalogOf, restrictsReading } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { entriesByNode, withOpenSchemas } from './access-entries.js';
-import { fieldAt, fields } from './bundle-index.js';
+import { fieldAt, fields, QUERY_RIGHTS, ROUTINE_RIGHTS } from './bundle-index.js';
 import { BundleSets } from './bundle-sets.js';
 import { endTimesInBundle, expectedEndTimes } from './bundle-moments.js';
 import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries } from './expected-engine.js';
@@ -244,7 +243,7 @@ class BundleProof {
       addAll(usersSeeing, scope.owners);
       const routineNames = [
         ...nodesInCatalog.filter((node) => node.schema === schema).flatMap(({ routine }) => routine ?? []),
-        ...routinesIn(bundle, catalog, schema),
+        ...bundle.index.routineNames(catalog, schema),
       ];
       for (const routine of new Set([...routineNames, FRESH_PREFIX]))
         addAll(usersSeeing, this.proveRoutine(catalog, schema, routine, routines));
@@ -355,20 +354,6 @@ class BundleProof {
       this.differences.addDifference(differenceText(name, getFact(), index === 0));
     }
   }
-}
-
-const QUERY_RIGHTS = [
-  ['view', 'VIEW_QUERIES', 'V'],
-  ['kill', 'KILL_QUERIES', 'K'],
-] as const;
-const ROUTINE_RIGHTS = [
-  ['F', { kind: 'function', privilege: 'EXECUTE' }],
-  ['H', { kind: 'function', privilege: 'GRANT_EXECUTE' }],
-  ['P', { kind: 'procedure', privilege: 'EXECUTE' }],
-] as const satisfies [string, Pick<RoutineQuestion, 'kind' | 'privilege'>][];
-
-function routinesIn(bundle: BundleSets, catalog: string, schema: string): string[] {
-  return bundle.index.childNames(catalog, schema).flatMap((name) => (name.startsWith('\t') ? [name.slice(1)] : []));
 }
 
 function differenceText(name: string, fact: BundleFact, isInData: boolean): string {
