@@ -3,7 +3,7 @@ import { compile } from '../../src/trino-rules/compile/compile.js';
 import type { ImportFinding } from '../../src/rules-files/import/import-finding.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { tablesOfSystem } from '../../src/rules-files/import/system-tables.js';
-import { withoutParentheses } from '../../src/rules-files/foreign/foreign-document.js';
+import { withoutParentheses } from '../../src/trino-rules/engine/schema-tables.js';
 import type { Answer, Question, RareQuestion } from '../support/rules/engine-question.js';
 import { importCase, type PublishedCase } from './published-cases.js';
 

@@ -22,7 +22,8 @@ import {
   ListedUsers,
   unjudgedMessage,
 } from './audiences.js';
-import { BUILTIN_SCHEMA, foreignDocument, filterText, withComparableFilters } from './foreign-document.js';
+import { BUILTIN_SCHEMA, foreignDocument, filterText } from './foreign-document.js';
+import { withComparableFilters } from '../../trino-rules/engine/schema-tables.js';
 
 /** A reason why two files cannot be compared: a rule of one, and the problem with it. */
 export interface ComparisonProblem {

@@ -1,6 +1,6 @@
 import { diffAccess } from '../../trino-rules/diff/access-diff.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
-import { withComparableFilters } from './foreign-document.js';
+import { withComparableFilters } from '../../trino-rules/engine/schema-tables.js';
 
 const filtered = (filter: string): RulesDocument => ({
   ...NO_RULES,

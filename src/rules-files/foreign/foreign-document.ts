@@ -20,8 +20,6 @@ import { type Audiences, canBeJudged, unjudgedMessage } from './audiences.js';
 import { literalPattern } from '../../trino-rules/compile/name-pattern.js';
 import { readJavaPattern } from '../java/java-pattern.js';
 import { newUserPattern, replacementPieces } from '../java/replacement.js';
-import { conjuncts } from '../../trino-rules/engine/schema-tables.js';
-import { expressionProblem } from '../../trino-rules/model/sql-expression.js';
 
 /** A rules file of any origin as a `RulesDocument`, without `authorization`, `principals` and the ownership of catalogs. */
 export interface ForeignDocument {
@@ -210,24 +208,6 @@ function matchOf(pattern: string, name: string): RegExpExecArray | null {
 const INVALID_PATTERN = '(';
 /** The most repetitions in a pattern that JavaScript matches. The steps of a match may grow with the name's length to the power of this number. */
 const MAX_REPETITIONS = 4;
-
-/** Removes the parentheses that the compiler writes around each filter: `(a)` becomes `a`. */
-export function withoutParentheses(conjunct: string): string {
-  const innerText = conjunct.slice(1, -1);
-  const isWrapped = conjunct.startsWith('(') && conjunct.endsWith(')') && expressionProblem(innerText) === null;
-  return isWrapped ? innerText : conjunct;
-}
-
-/** Writes parentheses around each conjunct of the row filters, so that equal conjuncts of two documents are equal texts. */
-export function withComparableFilters(document: RulesDocument): RulesDocument {
-  const tables = document.tables.map((rule) => {
-    // READERS_FILTER, which the compiler adds for users who only read, restricts no rows.
-    if (rule.filter === undefined || rule.filter === READERS_FILTER) return rule;
-    const conditions = conjuncts(rule.filter).map((conjunct) => `(${withoutParentheses(conjunct)})`);
-    return { ...rule, filter: conditions.join(' AND ') };
-  });
-  return { ...document, tables };
-}
 
 /** A row filter without the parentheses that `withComparableFilters` has added. */
 export function filterText(conjunct: string): string {

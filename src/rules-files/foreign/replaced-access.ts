@@ -6,7 +6,8 @@ import { isRefused } from '../check/checks.js';
 import { toOneLine } from '../check/foreign-rules.js';
 import { readLeniently } from '../check/lenient-reader.js';
 import { type ListedUser, ListedUsers, newPatternCache, recordedUsers } from './audiences.js';
-import { foreignDocument, withComparableFilters } from './foreign-document.js';
+import { foreignDocument } from './foreign-document.js';
+import { withComparableFilters } from '../../trino-rules/engine/schema-tables.js';
 
 const MAX_WORK_STEPS = 1_000_000_000;
 

@@ -8,7 +8,7 @@ import {
   type TablePrivilege,
   type TableRule,
 } from '../../trino-rules/document/rules-document.js';
-import { conjuncts } from '../../trino-rules/engine/schema-tables.js';
+import { conjuncts, withoutParentheses } from '../../trino-rules/engine/schema-tables.js';
 import { Evaluator, INFORMATION_SCHEMA, type TableName } from '../../trino-rules/engine/evaluator.js';
 import type { Level, Node } from '../../trino-rules/model/node.js';
 import {
@@ -21,7 +21,6 @@ import {
   privilegesTakenBy,
 } from '../../trino-rules/model/privilege.js';
 import { STORAGE_COLUMNS } from '../../trino-rules/model/restrictions.js';
-import { withoutParentheses } from '../foreign/foreign-document.js';
 import { matchesAny, excludedNames } from './named-nodes.js';
 
 /** The access of a user at a node, and also at each node below whose name is not in the file. */

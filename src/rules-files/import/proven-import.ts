@@ -5,7 +5,7 @@ import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapshot.js';
 import type { ForeignRules } from '../check/foreign-rules.js';
 import { newPatternCache, type ListedUser, ListedUsers } from '../foreign/audiences.js';
-import { withComparableFilters } from '../foreign/foreign-document.js';
+import { withComparableFilters } from '../../trino-rules/engine/schema-tables.js';
 import { differencesOfUsers } from '../foreign/foreign-diff.js';
 import { DifferenceFindings } from './difference-findings.js';
 import {

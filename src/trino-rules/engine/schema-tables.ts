@@ -1,9 +1,10 @@
-import type { TablePrivilege, TableRule } from '../document/rules-document.js';
+import { READERS_FILTER, type RulesDocument, type TablePrivilege, type TableRule } from '../document/rules-document.js';
 import { type UsersByCatalogMode, type EngineSets, COST_PER_RULE } from './engine-sets.js';
 import type { Branch } from './rule-trie.js';
 import { AccessSets, type SchemaAccess, type TableAccess } from './schema-comparison.js';
 import { addSparseSet, addWord, type Bitset, type SparseBitset, wordAt, type WordMarks } from './sparse-bitset.js';
 import type { WorkBudget } from '../document/work-budget.js';
+import { expressionProblem } from '../model/sql-expression.js';
 
 /**
  * The access that rules give at the tables of one schema. `unnamedTables` is the access by the rules for all tables, computed once. At a named
@@ -181,3 +182,21 @@ export function conjuncts(filter: string): string[] {
 }
 
 const AND_OPERATOR = ' AND ';
+
+/** Removes the parentheses that the compiler writes around each filter: `(a)` becomes `a`. */
+export function withoutParentheses(conjunct: string): string {
+  const innerText = conjunct.slice(1, -1);
+  const isWrapped = conjunct.startsWith('(') && conjunct.endsWith(')') && expressionProblem(innerText) === null;
+  return isWrapped ? innerText : conjunct;
+}
+
+/** Writes parentheses around each conjunct of the row filters, so that equal conjuncts of two documents are equal texts. */
+export function withComparableFilters(document: RulesDocument): RulesDocument {
+  const tables = document.tables.map((rule) => {
+    // READERS_FILTER, which the compiler adds for users who only read, restricts no rows.
+    if (rule.filter === undefined || rule.filter === READERS_FILTER) return rule;
+    const conditions = conjuncts(rule.filter).map((conjunct) => `(${withoutParentheses(conjunct)})`);
+    return { ...rule, filter: conditions.join(AND_OPERATOR) };
+  });
+  return { ...document, tables };
+}

@@ -13,7 +13,7 @@ import {
   withoutMarker,
 } from '../document/rules-document.js';
 import { documentOf } from '../document/rules-reader.js';
-import { conjuncts } from '../engine/schema-tables.js';
+import { conjuncts, withComparableFilters } from '../engine/schema-tables.js';
 import { type Region, Regions } from './regions.js';
 
 /** Rules to publish before the next version, so that no statement mixes two versions into access that neither of them gives. */
@@ -53,7 +53,7 @@ export function firstStep({ nextText: next, publishedText: published, usedTexts 
   const { text, hash, document } = withMarker(stepRules.patterns.anyMatchingName(marker.user), unmarkedDocument);
   // The engine already uses this first step. Without this test, rules with too many regions (users × tables) would give the same step in every run.
   if (usedTexts.every((textInUse) => textInUse === text)) return null;
-  if (compareAccess(withSplitFilters(nextDocument), withSplitFilters(document)).gainedInAll > 0)
+  if (compareAccess(withComparableFilters(nextDocument), withComparableFilters(document)).gainedInAll > 0)
     throw new Error('a first step gives more than the next');
   const access = compareAccess(documentOf(published), document);
   const sizeFields = { rules: ruleCount(document), bytes: Buffer.byteLength(text) };
@@ -230,11 +230,6 @@ function withRestrictionsOf(rule: TableRule, accesses: readonly ReadAccess[]): T
 function withFilters(rule: TableRule, filters: readonly string[]): TableRule {
   const distinctFilters = [...new Set(filters)];
   return distinctFilters.length === 0 ? rule : { ...rule, filter: distinctFilters.join(' AND ') };
-}
-
-/** The document with all filters in the form that `withFilters` writes, so that documents can be compared. */
-function withSplitFilters(document: RulesDocument): RulesDocument {
-  return { ...document, tables: document.tables.map((rule) => withFilters(rule, filtersOf(rule))) };
 }
 
 function inParentheses(expression: string): string {
