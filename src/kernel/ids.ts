@@ -1,24 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** New identifiers, injected so that tests can fix them. */
-export abstract class IdSource {
-  abstract uuid(): string;
-  /** Unguessable bytes. */
-  abstract bytes(count: number): Buffer;
-  /** 24 unguessable characters of base64url: 144 random bits. */
-  abstract secret(): string;
-}
-
-export class RandomIdSource extends IdSource {
-  override uuid(): string {
+/** New identifiers. */
+export class IdSource {
+  uuid(): string {
     return randomUUID();
   }
 
-  override bytes(count: number): Buffer {
+  /** Unguessable bytes. */
+  bytes(count: number): Buffer {
     return randomBytes(count);
   }
 
-  override secret(): string {
+  /** 24 unguessable characters of base64url: 144 random bits. */
+  secret(): string {
     return this.bytes(18).toString('base64url');
   }
 }

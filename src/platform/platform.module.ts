@@ -5,7 +5,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry, collectDefaultMetrics } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { Clock, NodeTimers, SystemClock, Timers } from '../kernel/clock.js';
-import { IdSource, Random, RandomIdSource, SystemRandom } from '../kernel/ids.js';
+import { IdSource, Random, SystemRandom } from '../kernel/ids.js';
 import { AccessGuard } from './http/access.guard.js';
 import { type Database, DatabaseUrl, PooledClient, postgresConnection } from './database/database.js';
 import { HealthRegistry } from './operations/health.js';
@@ -56,7 +56,7 @@ export class PlatformModule {
           }),
         inject: [DataSource, Timers, Registry],
       },
-      { provide: IdSource, useClass: RandomIdSource },
+      IdSource,
       { provide: Timers, useValue: time.timers ?? new NodeTimers() },
       { provide: Random, useClass: SystemRandom },
       { provide: WorkBudgets, useFactory: workBudgets, inject: [Timers] },

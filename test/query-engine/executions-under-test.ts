@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
-import { RandomIdSource } from '../../src/kernel/ids.js';
+import { IdSource } from '../../src/kernel/ids.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import { sessionFor } from '../../src/query-engine/domain/engine-session.js';
@@ -165,7 +165,7 @@ export class ExecutionsUnderTest {
   private replica(): QueryExecutions {
     const { client, store, timers, clock, log, settings } = this;
     const metrics = new QueryMetrics(new Registry());
-    return new QueryExecutions(client, store, timers, clock, log, settings, new RandomIdSource(), metrics);
+    return new QueryExecutions(client, store, timers, clock, log, settings, new IdSource(), metrics);
   }
 }
 
