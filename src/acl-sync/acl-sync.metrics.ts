@@ -14,7 +14,8 @@ const GAUGES = {
     'When a version was last published; old where no grant changes, which is no fault.',
   rules_broken:
     '1: the engine could not use its rules file; of what this replica asked itself, only with `SERVICE_QUERY_HOST`.',
-  live_overdue: '1: the engine uses other rules, although the last version is older than 210 s or was in use already.',
+  live_overdue:
+    '1: the engine uses other rules, although a version that it was not seen to use is older than 210 s, or the last version was in use already.',
   restored_until_timestamp_seconds: 'Until when an older version is restored; 0: none is.',
   published_version: 'The last version; 0: none.',
   rules: 'Rules in the last version.',

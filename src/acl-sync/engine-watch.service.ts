@@ -14,6 +14,7 @@ import {
   LIVE_WITHIN_MS,
   openCatalogFindings,
   nextWatch,
+  overdueVersions,
   textsInUse,
 } from './domain/engine-watch.js';
 import type { PublicationSummary } from './domain/publication.js';
@@ -23,6 +24,8 @@ import type { Probe } from './heartbeat.service.js';
 
 /** Milliseconds between two reads of the history, to which other processes may add versions. */
 const CHECK_INTERVAL_MS = 2_000;
+/** The most versions that are considered while the engine does not use the newest one. */
+const MAX_AWAITED = 100;
 const SETTLED_INTERVAL_MS = 15_000; // between two probes of an engine that uses the published version
 
 /** Probes whether the engine uses the last published version. If not, may request a repairing run. */
@@ -72,13 +75,17 @@ export class EngineWatchService implements Probe {
     const answer = await this.engine.rulesInForce(`grantline_rules_${latest.hash}`);
     const now = this.clock.now();
     const formerWatch = this.watch;
-    const watch = nextWatch(formerWatch, latest, former, answer, now);
+    const awaitedSince = answer === 'others' ? await this.awaitedSince(latest, now) : latest.publishedAt;
+    const watch = nextWatch(formerWatch, latest, former, answer, now, awaitedSince);
     const isNewlyOverdue = watch.state === 'overdue' && formerWatch?.state !== 'overdue';
     if (isNewlyOverdue && (await this.repair(watch, latest, now))) return this.check();
     this.watch = watch;
     this.engineAskedAt = this.timers.now();
     if (answer !== 'unreachable') this.checkedAt = this.engineAskedAt;
     this.metrics.setWatchGauges(watch);
+    const { version, hash } = latest;
+    if (isNewlyOverdue)
+      this.log.error('TRINO_ACL_RULES_OVERDUE', { version, hash, bound_seconds: LIVE_WITHIN_MS / 1000 });
     await this.actOnState(watch, formerWatch?.version === latest.version ? formerWatch.state : 'unknown', latest, now);
   }
 
@@ -87,6 +94,17 @@ export class EngineWatchService implements Probe {
     const [latest] = (await this.history.list({ limit: 1, after: null })).items;
     if (latest?.liveAt === null && revision.startsWith(`v${latest.version}-`))
       await this.markLive(latest, this.clock.now());
+  }
+
+  /**
+   * Since when the engine should use a newer version than it does. Versions that follow each other quickly are each replaced before the engine
+   * uses them, so the engine is in time if it uses one of those that are not overdue yet, or the version before these.
+   */
+  private async awaitedSince(latest: PublicationSummary, now: Date): Promise<Date> {
+    const overdue = overdueVersions((await this.history.list({ limit: MAX_AWAITED, after: null })).items, now);
+    for (const { hash } of overdue.slice(1))
+      if ((await this.engine.rulesInForce(`grantline_rules_${hash}`)) !== 'others') return latest.publishedAt;
+    return overdue.at(-1)?.publishedAt ?? latest.publishedAt;
   }
 
   private async actOnState(
@@ -99,9 +117,6 @@ export class EngineWatchService implements Probe {
     if (watch.state === 'live' && latest.liveAt === null && !(await this.mayUseOlderVersion(now)))
       await this.markLive(latest, now);
     if (watch.state === 'live' && oldState !== 'live') await this.logOpenCatalogs();
-    if (watch.state === 'overdue' && oldState !== 'overdue') {
-      this.log.error('TRINO_ACL_RULES_OVERDUE', { version, hash, bound_seconds: LIVE_WITHIN_MS / 1000 });
-    }
     if (watch.state === 'broken' && oldState !== 'broken') this.log.error('TRINO_ACL_RULES_BROKEN', { version, hash });
     if (watch.state === 'broken') await this.repair(watch, latest, now);
   }

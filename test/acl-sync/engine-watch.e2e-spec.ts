@@ -140,6 +140,37 @@ describe('the version that the engine uses', () => {
     expect(sync.log.at('error')).toEqual(['TRINO_ACL_RULES_OVERDUE']);
   });
 
+  it.each([
+    ['is overdue, however often others follow, where the engine never reads them', 'PERMISSION_DENIED', 1],
+    [
+      'is in time, however often others follow, where the engine reads one after the other',
+      'INVALID_SESSION_PROPERTY',
+      0,
+    ],
+  ])('%s', async (_, engineOfSecond, overdue) => {
+    await engineSays('INVALID_SESSION_PROPERTY');
+    await live.check();
+    const publishAlso = async (...paths: string[]): Promise<void> => {
+      const story = aSnapshot().user('ana').may('SELECT', 'sales');
+      sync.snapshot = paths.reduce((all, path) => all.may('INSERT', path), story).snapshot();
+      await sync.run();
+      await engineSays('PERMISSION_DENIED');
+      await live.check();
+    };
+    await publishAlso('lake');
+    await engineSays(engineOfSecond);
+    sync.clock.advance(180);
+    await publishAlso('lake', 'ice');
+    expect(await metrics.metrics()).toMatch(/^grantline_acl_live_overdue 0$/m);
+    sync.clock.advance(31);
+    await live.check();
+    expect(await metrics.metrics()).toMatch(new RegExp(`^grantline_acl_live_overdue ${overdue}$`, 'm'));
+    await publishAlso('lake', 'ice', 'hive');
+    await live.check();
+    expect(await metrics.metrics()).toMatch(new RegExp(`^grantline_acl_live_overdue ${overdue}$`, 'm'));
+    expect(sync.log.at('error')).toEqual(overdue === 1 ? ['TRINO_ACL_RULES_OVERDUE'] : []);
+  });
+
   it('is reported as broken once, after the engine failed to use the file three times in a row', async () => {
     await engineSays('CONFIGURATION_INVALID', 'INTERNAL_ERROR');
     await live.check();

@@ -29,15 +29,33 @@ type EngineState = 'unknown' | 'live' | 'pending' | 'overdue' | 'broken';
 
 type WatchedVersion = Pick<PublicationSummary, 'version' | 'liveAt' | 'publishedAt' | 'edit'>;
 
-/** The state after one more probe. A probe without an answer changes nothing. */
+/**
+ * The newest version that the engine must use by now although it was not seen to use it or a later one, preceded by the later ones; empty:
+ * there is none. @param versions the newest first
+ */
+export function overdueVersions<T extends Pick<PublicationSummary, 'liveAt' | 'publishedAt' | 'isFound'>>(
+  versions: readonly T[],
+  now: Date,
+): T[] {
+  const seenIndex = versions.findIndex(({ liveAt, isFound }) => liveAt !== null || isFound);
+  const awaited = seenIndex === -1 ? versions : versions.slice(0, seenIndex);
+  return awaited.slice(0, awaited.findIndex(({ publishedAt }) => !isWithinBound(publishedAt, now)) + 1);
+}
+
+function isWithinBound(publishedAt: Date, now: Date): boolean {
+  return now.getTime() - publishedAt.getTime() <= LIVE_WITHIN_MS;
+}
+
+/** The state after one more probe. A probe without an answer changes nothing. @param awaitedSince since when the engine should use another version */
 export function nextWatch(
   formerWatch: EngineWatch | null,
   latest: WatchedVersion,
   formerVersion: Pick<PublicationSummary, 'version'> | undefined,
   answer: RulesInForce,
   now: Date,
+  awaitedSince = latest.publishedAt,
 ): EngineWatch {
-  const { version, liveAt, publishedAt } = latest;
+  const { version, liveAt } = latest;
   const knownWatch =
     formerWatch?.version === version
       ? formerWatch
@@ -46,7 +64,7 @@ export function nextWatch(
     case 'these':
       return { version, brokenCount: 0, hasWorked: true, state: 'live' };
     case 'others': {
-      const isInTime = liveAt === null && now.getTime() - publishedAt.getTime() <= LIVE_WITHIN_MS;
+      const isInTime = liveAt === null && isWithinBound(awaitedSince, now);
       return { version, brokenCount: 0, hasWorked: true, state: isInTime ? 'pending' : 'overdue' };
     }
     case 'broken': {
@@ -84,7 +102,7 @@ export function isTakenAsLive(
   isProbed: boolean,
   now: Date,
 ): boolean {
-  return (isProbed && liveAt !== null) || now.getTime() - publishedAt.getTime() > LIVE_WITHIN_MS;
+  return (isProbed && liveAt !== null) || !isWithinBound(publishedAt, now);
 }
 
 /** Whether the engine uses the published version, and did not fail at the last probe. If not, the engine is probed again soon. */
@@ -98,7 +116,7 @@ export function failsOnVersion(
   { liveAt, publishedAt }: Pick<PublicationSummary, 'liveAt' | 'publishedAt'>,
   now: Date,
 ): boolean {
-  const hasArrived = hasWorked || now.getTime() - publishedAt.getTime() > LIVE_WITHIN_MS;
+  const hasArrived = hasWorked || !isWithinBound(publishedAt, now);
   return state === 'broken' && liveAt === null && hasArrived;
 }
 

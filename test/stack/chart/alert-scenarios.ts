@@ -1,4 +1,5 @@
 import {
+  ago,
   agoUntilFailure,
   always,
   at,
@@ -163,6 +164,15 @@ export const CONDITIONS: Scenario[] = [
   {
     fault: 'the engine uses other rules than before',
     series: { 'grantline_acl_live_overdue{pod="a"}': turns(0, 1) },
+    fires: { GrantlineRulesNotLive: 330 },
+  },
+  {
+    fault: 'the engine reads none of the versions that follow each other',
+    series: {
+      ...onEach('grantline_acl_live', '', turns(1, 0)),
+      ...onEach('grantline_acl_live_overdue', '', turns(0, 1)),
+      grantline_acl_last_publication_timestamp_seconds: ago(60),
+    },
     fires: { GrantlineRulesNotLive: 330 },
   },
   {
