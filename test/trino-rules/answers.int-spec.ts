@@ -22,7 +22,7 @@ import { type HolderQuestion, holders } from '../../src/trino-rules/answers/hold
 import { smallestChange } from '../../src/trino-rules/answers/smallest-change.js';
 import { canBeImpersonated, coversMembers } from '../../src/trino-rules/model/named-others.js';
 import { type Access, intentAt } from '../../src/trino-rules/model/intent.js';
-import { compareNodes, covers, principalIn, type Node } from '../../src/trino-rules/model/node.js';
+import { compareNodes, covers, nodeKey, principalIn, type Node } from '../../src/trino-rules/model/node.js';
 import { principalText } from '../../src/trino-rules/model/principal.js';
 import { isServiceAccount } from '../../src/trino-rules/model/principals.js';
 import { holderProblem } from '../../src/trino-rules/model/privilege.js';
@@ -46,9 +46,11 @@ describe('effective access', () => {
         const wrong = principals(snapshot).flatMap((principal) => {
           const entries = effectiveAccess(index, principal);
           // Of acting as others and of queries, whose nodes overlap: see below.
-          // Companions of what an entry restricts are closed with it.
-          const isCompanion = ({ table }: Node): boolean => table?.includes('$') === true;
-          const inTree = nodes(snapshot).filter((node) => principalIn(node) === undefined && !isCompanion(node));
+          // Companions of what an entry restricts are closed with it, and have entries only where the principal's own grants or policies name them.
+          const { grants, policies } = index.snapshotFor(principal);
+          const namedKeys = new Set([...grants, ...policies].map(({ resource }) => nodeKey(resource)));
+          const isCovered = (node: Node): boolean => node.table?.includes('$') !== true || namedKeys.has(nodeKey(node));
+          const inTree = nodes(snapshot).filter((node) => principalIn(node) === undefined && isCovered(node));
           return inTree.flatMap((node) => {
             const nearest = entries.filter(({ resource }) => covers(resource, node)).at(-1)?.access ?? NOTHING;
             const intended = intentAt(snapshot, principal, node);
@@ -123,6 +125,25 @@ describe('effective access', () => {
       }),
       { numRuns: runs(15) },
     );
+  });
+
+  it('has a companion with a grant of its own that a restriction above it closes', () => {
+    const snapshot = aSnapshot()
+      .user('ana')
+      .may('SELECT', 'sales.eu')
+      .may('SELECT', 'sales.eu.orders$files')
+      .may('SELECT', 'sales.eu.orders')
+      .everyone()
+      .seesOnly('sales.eu', "region = 'EU'")
+      .snapshot();
+
+    const entries = effectiveAccess(new AccessIndex(snapshot), { type: 'user', id: 1 });
+
+    expect(entries.map(({ resource, access }) => [resource.table, access.privileges])).toEqual([
+      [undefined, ['SELECT']],
+      ['orders', ['SELECT']],
+      ['orders$files', []],
+    ]);
   });
 
   it('names the grants behind it: directly, through a group, inherited', () => {

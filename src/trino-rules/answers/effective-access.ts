@@ -12,7 +12,7 @@ import { OPEN_SYSTEM_SCHEMAS, isOpenSystemNode } from '../model/resource.js';
 import { deniedMembers } from '../model/named-others.js';
 import { compareNames, compareNodes, kindOf, principalIn, type Node, nodeKey, SYSTEM } from '../model/node.js';
 import type { Principal } from '../model/principal.js';
-import { storageColumns } from '../model/restrictions.js';
+import { closesCompanion, storageColumns } from '../model/restrictions.js';
 import { isServiceAccount } from '../model/principals.js';
 import { isRoutinePrivilege, type Privilege, privilegesGivenBy } from '../model/privilege.js';
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
@@ -130,7 +130,8 @@ function hasEntry(ownIndex: AccessIndex, principal: Principal, node: Node, inten
     [...intent.policies.filter(isOnThisNode), ...restrictionsBelow].map(({ source }) => source),
   );
   const isCatalog = kindOf(node) === 'catalog';
-  if (ownPolicies.size === 0 && intent.policiesElsewhere.length === 0 && !isCatalog) return false;
+  const isClosed = intent.policies.some(({ source }) => closesCompanion(node, source));
+  if (ownPolicies.size === 0 && intent.policiesElsewhere.length === 0 && !isClosed && !isCatalog) return false;
   const withoutOwnPolicies = (policies: readonly Origin<SnapshotPolicy>[]): SnapshotPolicy[] =>
     policies.flatMap(({ source }) => (ownPolicies.has(source) ? [] : [source]));
   const { settings } = ownIndex.snapshot;
