@@ -100,4 +100,14 @@ describe('the service with OPA as the only target', () => {
     });
     expect(await served()).not.toContain('"us":');
   });
+
+  it('lets somebody act as a principal whose name no file can hold', async () => {
+    const principal = (name: string) => ({ type: 'engine', name });
+    const granted = (name: string, resource: object, privilege: string) =>
+      admin.post('/api/admin/grants', { principal: principal(name), resource, privileges: [privilege] });
+    expect(await granted('job$1', ORDERS, 'SELECT')).toMatchObject({ status: 201 });
+    expect(await granted('dash', { as: principal('job$1') }, 'IMPERSONATE')).toMatchObject({ status: 201 });
+    const question = 'principal=engine:dash&as=engine:job%241&privilege=IMPERSONATE';
+    expect(await body(admin.get(`/api/admin/access/explain?${question}`))).toMatchObject({ allowed: true });
+  });
 });

@@ -54,7 +54,8 @@ export function snapshotPair(
   { baseline, events }: PreviousState,
   includedChanges: 'recorded' | 'all' = 'recorded',
 ): SnapshotPair | null {
-  const previous = storedSnapshot(baseline.snapshot, snapshot.settings, snapshot.at);
+  const defaults = { ...snapshot.settings, rulesFile: undefined };
+  const previous = storedSnapshot(baseline.snapshot, defaults, snapshot.at);
   if (previous === null) return null;
   if (includedChanges === 'all') return { previous, explained: effectiveSnapshot(snapshot) };
   return { previous, explained: explainedSnapshot(previous, snapshot, events) };

@@ -39,6 +39,7 @@ describe('a withdrawal', () => {
       impersonation: fc.boolean(),
       sessionProperties: fc.subarray(['query_max_run_time', 'join_reordering_strategy']),
       readersMaintain: fc.boolean(),
+      rulesFile: fc.constantFrom(undefined, false),
       externalTableCatalogs: fc.subarray(['sales']),
       rawColumnCatalogs: fc.subarray(['sales']),
     });

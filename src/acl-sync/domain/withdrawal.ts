@@ -56,6 +56,7 @@ export function settingsOfBoth(previous: SnapshotSettings, explained: SnapshotSe
     readersMaintain: previous.readersMaintain && explained.readersMaintain,
     externalTableCatalogs: valuesInEither('externalTableCatalogs'),
     rawColumnCatalogs: valuesInEither('rawColumnCatalogs'),
+    rulesFile: previous.rulesFile === false ? explained.rulesFile : previous.rulesFile,
   };
 }
 

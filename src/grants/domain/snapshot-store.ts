@@ -48,7 +48,7 @@ export function snapshotSettings({
   acl,
   engine,
 }: {
-  acl: Omit<SnapshotSettings, 'ownAccount' | 'impersonation'>;
+  acl: Omit<SnapshotSettings, 'ownAccount' | 'impersonation' | 'rulesFile'> & { targets: readonly unknown[] };
   engine: { user: string; impersonation: boolean };
 }): SnapshotSettings {
   return {
@@ -62,6 +62,7 @@ export function snapshotSettings({
     readersMaintain: acl.readersMaintain,
     externalTableCatalogs: acl.externalTableCatalogs,
     rawColumnCatalogs: acl.rawColumnCatalogs,
+    ...(acl.targets.length === 0 && { rulesFile: false }),
   };
 }
 

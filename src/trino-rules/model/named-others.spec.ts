@@ -8,6 +8,8 @@ import { compile } from '../compile/compile.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { checkRules } from '../verify/check.js';
 import { decide } from './decision.js';
+import { targetsByImpersonator } from './named-others.js';
+import { Principals } from './principals.js';
 import { readSnapshot } from './snapshot-file.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -105,7 +107,13 @@ describe('acting as others', () => {
       .engine('dash')
       .may('IMPERSONATE', { as: { type: 'group', id: 2 } });
     expect(actedAs(snapshot.snapshot(), 'dash')).toEqual(['ana', 'bo', 'u.v', 'etl']);
-    const { findings } = compile(snapshot.snapshot());
+    const withoutFile = snapshot.with({ rulesFile: false }).snapshot();
+    const names = (asked: Snapshot) =>
+      [...(targetsByImpersonator(asked, new Principals(asked)).get('dash') ?? [])].filter((name) => /[$\\]/.test(name));
+    expect(names(withoutFile)).toEqual(['x$y', 'a\\b']);
+    expect(explain(new AccessIndex(withoutFile), engine('dash'), as('x$y')).allowed).toBe(true);
+    const { text, findings } = compile(withoutFile);
+    expect(checkRules(text, withoutFile)).toEqual([]);
     expect(
       findings.filter(({ code }) => code === 'acting-name').map(({ severity, message }) => [severity, message]),
     ).toEqual(['a\\b', 'x$y'].map((name) => ['warning', expect.stringContaining(`acts as ${name}:`) as string]));

@@ -2,7 +2,7 @@ import { covers, type Node } from './node.js';
 import { type PolicyPrincipal, type Principal, principalText } from './principal.js';
 import type { Member, Principals } from './principals.js';
 import { getOrInsert } from '../../kernel/collections.js';
-import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy } from './snapshot.js';
+import { isLive, type Snapshot, type SnapshotGrant, type SnapshotPolicy, type SnapshotSettings } from './snapshot.js';
 
 /** Like `covers`, but a node about a group or everyone (in `queries` or `as`) also covers nodes about the members. */
 export function coversMembers(principals: Principals, upperNode: Node, node: Node): boolean {
@@ -62,13 +62,19 @@ export function isReplacementSafe(name: string): boolean {
   return !/[$\\^[\]]/.test(name);
 }
 
+/** Whether a user of this name can be impersonated: OPA decides about any name, a rules file only about names that it can contain. */
+export function isImpersonableName(name: string, { rulesFile = true }: SnapshotSettings): boolean {
+  return !rulesFile || isReplacementSafe(name);
+}
+
 /**
  * Whether a principal can be impersonated. Principals that may impersonate others cannot, because the engine allows chains of impersonation
  * (seen on 483).
  */
 export function canBeImpersonated(principals: Principals, principal: PolicyPrincipal): boolean {
   const member = principals.members({ type: 'everyone' }).get(principalText(principal));
-  return member !== undefined && !hasImpersonateGrant(principals, principal) && isReplacementSafe(member.name);
+  if (member === undefined || hasImpersonateGrant(principals, principal)) return false;
+  return isImpersonableName(member.name, principals.snapshot.settings);
 }
 
 /** Whether an engine principal has a live grant of IMPERSONATE, even one that a policy denies. Nobody may impersonate a principal with such a grant. */

@@ -34,7 +34,7 @@ export class Principals {
 
   /** @param assumedEngines engine principals that count as members of everyone although they have no grant yet, to judge a grant before it is made */
   constructor(
-    private readonly snapshot: Snapshot,
+    readonly snapshot: Snapshot,
     private readonly assumedEngines: readonly string[] = [],
   ) {
     this.users = rowsById(snapshot.users);

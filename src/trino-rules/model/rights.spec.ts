@@ -53,6 +53,8 @@ describe('service accounts', () => {
         });
 
     expect(became('service-account-grantline')).toEqual(['ana']);
+    const withoutFile = people.with({ rulesFile: false }).snapshot();
+    expect(became('service-account-grantline', withoutFile)).toEqual(['ana', 'x$y']);
     expect(became('etl')).toEqual([]);
     expect(became('service-account-grantline', people.with({ impersonation: false }).snapshot())).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { Principal } from './principal.js';
 import { isServiceAccount, Principals } from './principals.js';
 import { isKillQuery, KILL_QUERY, type Node, SYSTEM } from './node.js';
 import { type Privilege, PRIVILEGE_TERMS, privilegesTakenBy, privilegesGivenBy } from './privilege.js';
-import { isReplacementSafe, hasImpersonateGrant, principalNamed } from './named-others.js';
+import { isImpersonableName, hasImpersonateGrant, principalNamed } from './named-others.js';
 import type { Question, RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -92,7 +92,7 @@ function ownAccountImpersonates(snapshot: Snapshot, principal: Principal, newUse
   return (
     impersonation &&
     isOwnAccount &&
-    isReplacementSafe(newUser) &&
+    isImpersonableName(newUser, snapshot.settings) &&
     snapshot.users.some(({ id, name }) => name === newUser && hasAnyAccess(snapshot, { type: 'user', id }))
   );
 }

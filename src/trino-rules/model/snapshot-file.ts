@@ -129,6 +129,7 @@ const SETTING_FIELDS = {
   readers_maintain: 'readersMaintain',
   external_table_catalogs: 'externalTableCatalogs',
   raw_column_catalogs: 'rawColumnCatalogs',
+  rules_file: 'rulesFile',
 } as const satisfies Record<string, keyof SnapshotSettings>;
 
 type SettingField = keyof typeof SETTING_FIELDS;
@@ -168,5 +169,6 @@ function decodeSettings(decoder: SnapshotDecoder, value: unknown, defaults: Snap
     readersMaintain: readSetting('readers_maintain', readFlag),
     externalTableCatalogs: readSetting('external_table_catalogs', listReader(readCatalog)),
     rawColumnCatalogs: readSetting('raw_column_catalogs', listReader(readCatalog)),
+    rulesFile: readSetting('rules_file', readFlag),
   };
 }

@@ -75,6 +75,8 @@ export interface SnapshotSettings {
   externalTableCatalogs: readonly string[];
   /** Catalogs over Kafka, Elasticsearch, OpenSearch and Redis, where a column such as `_message` repeats the whole row. */
   rawColumnCatalogs: readonly string[];
+  /** Whether a rules file is published, so that users whose names the file cannot contain cannot be impersonated. False if OPA is the only target; absent: true. */
+  rulesFile?: boolean | undefined;
 }
 
 /** All input of the compiler at one moment. The order of the lists has no meaning. */

@@ -65,6 +65,14 @@ describe("a bundle's data", () => {
     });
   });
 
+  it('marks names that a rules file cannot hold, where one stands beside', () => {
+    const people = aSnapshot().user('x$y').may('SELECT', 'sales').engine('e[]').may('SELECT', 'sales');
+    const marked = (snapshot: Snapshot) =>
+      Object.entries(dataOf(snapshot).users).flatMap(([name, user]) => ('z' in user ? [name] : []));
+    expect(marked(people.snapshot())).toEqual(['e[]', 'x$y']);
+    expect(marked(people.with({ rulesFile: false }).snapshot())).toEqual([]);
+  });
+
   it('holds policies with what they take, at their nodes and around', () => {
     const bo = { type: 'user', id: 2 } as const;
     const data = dataOf(

@@ -252,7 +252,11 @@ function addSideEffects(
 /** Stands in place of a table name, for rights that a policy takes away on a whole schema or catalog. */
 const LOSSES_KEY = '\n';
 
-function userTree({ users, groups }: Snapshot, principals: PrincipalKeys, grantsInForce: LiveGrants): JsonTree {
+function userTree(
+  { users, groups, settings }: Snapshot,
+  principals: PrincipalKeys,
+  grantsInForce: LiveGrants,
+): JsonTree {
   const tree: JsonTree = new Map();
   const groupKeysByUser = new Map<number, string[]>();
   const groupKeysByEngine = new Map<string, string[]>();
@@ -260,7 +264,7 @@ function userTree({ users, groups }: Snapshot, principals: PrincipalKeys, grants
     for (const member of new Set(members)) getOrInsert(groupKeysByUser, member, () => []).push(`g${id}`);
     for (const engine of new Set(engines)) getOrInsert(groupKeysByEngine, engine, () => []).push(`g${id}`);
   }
-  const isUnsafe = (name: string) => !isReplacementSafe(name);
+  const isUnsafe = (name: string) => settings.rulesFile !== false && !isReplacementSafe(name);
   for (const { id, name, isActive } of users) {
     const keys = [`u${name}`, ...(groupKeysByUser.get(id) ?? []), '*'];
     tree.set(name, compactRecord(isActive ? { k: keys, z: isUnsafe(name) } : { o: keys }));

@@ -14,8 +14,8 @@ const LATER = new Date(NOW.getTime() + 60_000);
 describe("the proof of a bundle's data", () => {
   it('finds nothing in the data of any snapshot', () => {
     fc.assert(
-      fc.property(anySnapshot(), (snapshot) => {
-        expect(messages(snapshot)).toEqual([]);
+      fc.property(anySnapshot(), fc.boolean(), (snapshot, rulesFile) => {
+        expect(messages({ ...snapshot, settings: { ...snapshot.settings, rulesFile } })).toEqual([]);
       }),
       { numRuns: 300 },
     );
@@ -62,6 +62,7 @@ function faults(): Record<string, Fault> {
   const lapsing = aSnapshot().engine('etl').may('SELECT', 'sales.eu', { expiresAt: LATER }).snapshot();
   const shared = () =>
     aSnapshot().user('ana').may('OWNERSHIP, EXECUTE_FUNCTION', 'sales').seesOnly('sales.us.a', 'a = 1');
+  const oddNames = aSnapshot().user('x$y').may('SELECT', 'sales');
   const end = String(LATER.getTime());
   return {
     'gives a stranger something': {
@@ -182,6 +183,22 @@ function faults(): Record<string, Fault> {
     'lets people become others': {
       snapshot: snapshotOfActing(),
       ...{ from: '"i":8640000000000000,', to: '', found: /may not impersonate/ },
+    },
+    'lets our account become a user whose name a rules file cannot hold': {
+      snapshot: oddNames.snapshot(),
+      ...{
+        from: '["ux$y","*"],"z":true',
+        to: '["ux$y","*"]',
+        found: /^service-account-grantline may not impersonate x\$y/m,
+      },
+    },
+    'lets nobody become a user whose name no rules file has to hold': {
+      snapshot: oddNames.with({ rulesFile: false }).snapshot(),
+      ...{
+        from: '["ux$y","*"]',
+        to: '["ux$y","*"],"z":true',
+        found: /^(service-account-grantline|dash).* may impersonate x\$y/m,
+      },
     },
     'lets readers maintain tables': {
       ...{

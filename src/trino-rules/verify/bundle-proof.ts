@@ -23,7 +23,7 @@ import {
 } from '../engine/sparse-bitset.js';
 import { type JudgedRules, verdictsOf, type FormerBreachTest } from '../answers/guarantee-verdicts.js';
 import type { Guarantee } from '../model/guarantee.js';
-import { isReplacementSafe } from '../model/named-others.js';
+import { isImpersonableName } from '../model/named-others.js';
 import { isKillQuery, KILL_QUERY, namesOf, type Node, nodeOf, SYSTEM } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import { concernsCatalogOf, restrictsReading } from '../model/restrictions.js';
@@ -200,7 +200,9 @@ class BundleProof {
     this.compare({ about: 'system-information', right: 'read' }, bundle.rightHolders([''], 'R'), systemReaders);
     const systemWriters = engineHolders.get('WRITE_SYSTEM_INFORMATION') ?? null;
     this.compare({ about: 'system-information', right: 'write' }, bundle.rightHolders([''], 'W'), systemWriters);
-    this.proveRightsOverUsers(queries, new ExpectedImpersonation(snapshot, principals, engine), usersWithAccess);
+    const isTargetName = (name: string): boolean => isImpersonableName(name, snapshot.settings);
+    const impersonation = new ExpectedImpersonation(snapshot, principals, engine, isTargetName);
+    this.proveRightsOverUsers(queries, impersonation, usersWithAccess);
     this.proveSessionProperties(usersWithAccess);
   }
 
@@ -299,7 +301,7 @@ class BundleProof {
     for (const [position, name] of users.entries()) {
       const hasAccess = isMember(executors, position);
       const expected = bundle.union();
-      if (impersonation && activePeople.has(position) && hasAccess && isReplacementSafe(name))
+      if (impersonation && activePeople.has(position) && hasAccess && isImpersonableName(name, snapshot.settings))
         addAll(expected, bundle.usersNamed([ownAccount]));
       if (checksImpersonation) addAll(expected, actingRights.holders(position));
       const actual = bundle.impersonatorsOf(name);

@@ -4,6 +4,7 @@ import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
 import { checkMarker, openPatternFindings } from '../lint/open-patterns.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
+import { isReplacementSafe } from '../model/named-others.js';
 import { namesOf, nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { PatternCache } from '../document/pattern-cache.js';
@@ -105,7 +106,7 @@ export function prove(
   const engineHolders = expectedEngineRights(snapshot, principals, engine.wordCount);
   const queries = new ExpectedQueries(snapshot, principals, engine, engineHolders);
   const usersWithAccess = proveData(engine, snapshot, principals, { routines, engineHolders, queries }, differences);
-  const impersonation = new ExpectedImpersonation(snapshot, principals, engine);
+  const impersonation = new ExpectedImpersonation(snapshot, principals, engine, isReplacementSafe);
   const sources = { usersWithAccess, routines, engineHolders, queries, impersonation };
   proveRights(engine, snapshot, principals, sources, differences);
   return findingsOf(differences, engine, snapshot);

@@ -6,7 +6,6 @@ import { type EntrySource, InternedAccess } from './access-entries.js';
 import type { PrincipalIndex } from './principal-index.js';
 import type { EngineSets } from '../engine/engine-sets.js';
 import { type PolicyPrincipal, principalText } from '../model/principal.js';
-import { isReplacementSafe } from '../model/named-others.js';
 
 /** Users by privilege on the engine itself, according to the grants. A privilege without users may be missing. */
 export function expectedEngineRights(
@@ -79,6 +78,7 @@ export class ExpectedImpersonation {
     { grants, policies, at }: Snapshot,
     principals: PrincipalIndex,
     private readonly engine: Pick<EngineSets, 'wordCount' | 'spend'>,
+    isTargetName: (name: string) => boolean,
   ) {
     const newHoldersByTarget = (): HoldersByAffectedUser =>
       new HoldersByAffectedUser(engine, (principal) => principals.resolvePrincipal(principal));
@@ -102,7 +102,7 @@ export class ExpectedImpersonation {
         this.denyHolders.add(policy.resource.as, principals.resolvePolicy(policy));
     // Principals that may impersonate others cannot be impersonated, because the engine allows chains of impersonation.
     const isTarget = (position: number): boolean =>
-      !impersonators.has(position) && isReplacementSafe(principals.subjects[position]?.name ?? '');
+      !impersonators.has(position) && isTargetName(principals.subjects[position]?.name ?? '');
     this.targets = new Set(principals.resolvePrincipal({ type: 'everyone' }).filter(isTarget));
   }
 

@@ -76,6 +76,11 @@ export function chosenWorlds(): World[] {
     .may('KILL_QUERIES', { queries: { type: 'everyone' } })
     .mayNot({ queries: { type: 'everyone' } }, 'KILL_QUERIES')
     .snapshot();
+  const oddNames = aSnapshot()
+    .group('odd', ['x$y', 'a[b]'])
+    .may('SELECT', 'sales')
+    .engine('bi')
+    .may('IMPERSONATE', { as: { type: 'group', id: 1 } });
   const schemas = (catalogName: string): Resource[] =>
     ['eu', 'us', 'apac'].map((schemaName) => ({ schema: { catalogName, schemaName } }));
   const becoming = (user: string, ...others: string[]): PluginQuestion[] =>
@@ -125,6 +130,13 @@ export function chosenWorlds(): World[] {
       ...becoming('bi', 'superset', 'bo', 'etl', 'job'),
       ...becoming(lapsing.settings.ownAccount, 'bo', 'job', 'etl'),
     ]),
+    ...[true, false].map((rulesFile) =>
+      world(oddNames.with({ rulesFile }).snapshot(), now, [
+        ...becoming('bi', 'x$y', 'a[b]'),
+        ...becoming(ownAccount, 'x$y', 'a[b]'),
+        ...becoming('x$y', 'a[b]'),
+      ]),
+    ),
   ];
 }
 
