@@ -174,7 +174,7 @@ const CHECKS = {
     'Somebody who may not read a table, or not all of it, reads its companion tables (`orders$files`, `orders$partitions`, `mv$materialized_view_storage`), which a wider rule gives: the lowest and highest value of every column of every file, partition values, or all rows of a view. Begin the pattern of a rule that closes a table with its name and `([$].*)?`; before a rule that restricts one, close `orders[$].*` for the same people; in a restricted schema, `.*[$].*`. Reading the table needs none of them. Filtered rules count as closed there, as companions lack the column.',
   ),
   'door-procedure': warningCheck(
-    'ALTER TABLE … EXECUTE asks SELECT alone: whoever reads an Iceberg table rolls it back to an empty snapshot, for everybody, or expires the others. The engine refuses it where the rule has a row filter: write `"filter": "true"` in rules that give reading and nothing more. Answers and plans stay the same. All such rules are one finding.',
+    'ALTER TABLE … EXECUTE asks SELECT alone: whoever reads an Iceberg table rolls it back to an empty snapshot, for everybody, or expires the others. The engine refuses it where the rule has a row filter, or masks a column that the table has: write `"filter": "true"` in rules that give reading and nothing more. Answers and plans stay the same. All such rules are one finding.',
   ),
   'door-truncate': warningCheck(
     'TRUNCATE TABLE asks DELETE and no filter: it removes the rows of everybody. Leave DELETE out beside a filter or mask; beside a mask the engine refuses the statement DELETE in any case.',

@@ -240,6 +240,12 @@ export class LoopholeSearch {
     return this.patterns.matches(this.textOf(rule, 'catalog'), catalog);
   }
 
+  /** Whether the rule names all its tables, or the tables of its companions: `orders`, `orders([$].*)?`. */
+  spellsTables(rule: ForeignRule): boolean {
+    const language = this.patterns.language(this.textOf(rule, 'table'));
+    return language.kind === 'names' || (language.kind === 'open' && (language.companions?.baseNames ?? null) !== null);
+  }
+
   pathsToTry(rule: ForeignRule): Path[] {
     const paths: Path[] = [];
     for (const catalog of this.namesToTry(rule, 0, []).filter((name) => name !== SYSTEM))
