@@ -122,24 +122,6 @@ describe('the import of rules', () => {
     ]);
   });
 
-  it('reports companions as lost where the table itself is not restricted', () => {
-    const orders = { catalog: 'sales', schema: 'eu', table: 'orders' };
-    const withCompanions = { ...orders, table: 'orders([$].*)?', privileges: ['SELECT'] };
-    const lostBy = (...tables: object[]) => {
-      const rules = { catalogs: [{ allow: 'all' }], tables, queries: [{ allow: ['execute'] }] };
-      return brief(imported(JSON.stringify(rules), ['ana', 'ben'])).filter((line) => /orders.…|companion/.test(line));
-    };
-    const lost = (people: string) => `import-lost ${people}: SELECT from sales.eu.orders$…`;
-    const isClosed = (people: string) =>
-      `import-doors ${people}: companion tables (t$files and others) of restricted tables`;
-    expect(lostBy(withCompanions)).toEqual([`tables[0] ${lost('ana, ben')}`]);
-    expect(lostBy(withCompanions, { privileges: [] })).toEqual([`tables[0] ${lost('ana, ben')}`]);
-    for (const restriction of [{ filter: 'a = 1' }, { columns: [{ name: 'a', allow: false }] }, { privileges: [] }]) {
-      const restricted = { user: 'ana', ...orders, privileges: ['SELECT'], ...restriction };
-      expect(lostBy(restricted, withCompanions)).toEqual([`tables[1] ${lost('ben')}`, `tables[1] ${isClosed('ana')}`]);
-    }
-  });
-
   it('gives less at names that an open pattern may match', () => {
     const rules = {
       catalogs: [{ catalog: 'sales', allow: 'all' }],

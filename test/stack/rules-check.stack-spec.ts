@@ -227,6 +227,17 @@ const FAULTS: Record<string, Fault> = {
     ),
     refusal: /^PERMISSION_DENIED: /,
   },
+  'INSERT beside a mask of a hidden column': {
+    code: 'expression-write',
+    rules: {
+      tables: [
+        writing('ana', { columns: [{ name: 'text', allow: false, mask: "'x'" }] }),
+        writing('bo', { columns: [{ name: 'text', allow: false }] }),
+      ],
+    },
+    refusal: /^NOT_SUPPORTED: .*column masks/,
+    question: asked('INSERT', NOTES),
+  },
   'INSERT beside a mask': {
     code: 'expression-write',
     rules: { tables: [writing('ana', MASKED), writing('bo')] },

@@ -165,7 +165,7 @@ const CHECKS = {
     'A filter or mask reads a column that the same rule hides. It is checked as the reader, so that every statement that reads the table fails. Mask the column instead, `{"name": "ssn", "mask": "NULL"}`: filters still see its real value. Or give the expression another identity (`filter_environment`, `mask_environment`).',
   ),
   'expression-write': warningCheck(
-    'The engine refuses INSERT, UPDATE and DELETE beside a column mask, and UPDATE beside a row filter, `true` included. Leave these privileges out, or the filter and the masks.',
+    'The engine refuses INSERT, UPDATE and DELETE beside a column mask, also where the column is hidden, and UPDATE beside a row filter, `true` included. Leave these privileges out, or the filter and the masks.',
   ),
   'expression-every-table': infoCheck(
     'A filter stands in a rule for every table of a catalog. Where a table has no column of its names, every statement that reads it fails. Name the schemas or tables that have them, and close the others by a rule of their own.',

@@ -18,7 +18,9 @@ export interface StatementFault {
 
 /** The reason why every statement that reads or changes rows under a rule fails; null: none is known. */
 export function expressionFault({ filter, columns }: ForeignRule): StatementFault | null {
-  const masks = columns.filter(isMasked).map(({ name, mask }) => ({ ...mask, subject: `mask of ${name}` }));
+  // The engine evaluates no mask of a hidden column (seen on 483).
+  const visibleMasks = columns.filter(isMasked).filter(({ allow }) => allow);
+  const masks = visibleMasks.map(({ name, mask }) => ({ ...mask, subject: `mask of ${name}` }));
   const expressions = [...(filter === null ? [] : [{ ...filter, subject: 'filter' }]), ...masks];
   for (const { subject, text } of expressions) {
     const problem = /\S/.test(text) ? foreignSyntaxProblem(text) : null;
@@ -56,8 +58,9 @@ function writeFault({ columns }: ForeignRule, privileges: readonly string[]): St
   };
 }
 
+/** Whether the engine masks a column. It refuses writing beside a mask of a hidden column, too (seen on 483). */
 export function isMasked(column: ForeignColumn): column is ForeignColumn & { mask: ForeignExpression } {
-  return column.allow && column.mask !== null && isColumnName(column.name);
+  return column.mask !== null && isColumnName(column.name);
 }
 
 /** Whether a rule gives SELECT, which GRANT_SELECT contains. */

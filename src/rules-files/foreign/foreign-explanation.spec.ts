@@ -111,13 +111,9 @@ describe('an explanation of any file', () => {
       'yes',
     ]);
     const masked = (each: string) => `no: it has a mask refuses ${each}`;
-    expect(answers({ columns: [{ name: 'ssn', mask: 'NULL' }] })).toEqual([
-      'yes',
-      masked('INSERT'),
-      masked('UPDATE'),
-      masked('DELETE'),
-      'yes',
-    ]);
+    const column = { name: 'ssn', mask: 'NULL' };
+    for (const columns of [[column], [{ ...column, allow: false }]])
+      expect(answers({ columns })).toEqual(['yes', masked('INSERT'), masked('UPDATE'), masked('DELETE'), 'yes']);
     expect(answers({ filter: 'x = 1;' })[0]).toMatch(/^no: it has a filter that is no expression of SQL: a semicolon/);
   });
 });

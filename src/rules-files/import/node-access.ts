@@ -63,6 +63,7 @@ export class NodeAccessReader {
       return (
         tablePrivilege !== null &&
         components.length === 0 &&
+        !writesRefusedBy(rule).includes(tablePrivilege) &&
         this.evaluator.hasTablePrivilege(user, tablePrivilege, table)
       );
     });
@@ -98,6 +99,7 @@ export class NodeAccessReader {
       if (this.isInexpressible(rule) || !restrictsAsMuch(access, restrictionsOf(rule))) return NO_NODE_ACCESS;
       const ruleRights = new Set<TablePrivilege | null>(rule.privileges);
       if (ruleRights.has('GRANT_SELECT')) ruleRights.add('SELECT');
+      for (const right of writesRefusedBy(rule)) ruleRights.delete(right);
       privileges = privileges.filter((privilege) => ruleRights.has(PRIVILEGE_TERMS[privilege].tablePrivilege));
     }
     return privileges.length === 0 ? NO_NODE_ACCESS : { ...access, privileges: new Set(privileges) };
@@ -189,6 +191,14 @@ function restrictsAsMuch(access: Omit<NodeAccess, 'privileges'>, other: Omit<Nod
 /** Whether a user may not read all rows and columns. */
 export function isReadingRestricted(access: NodeAccess): boolean {
   return !access.privileges.has('SELECT') || isRestricted(access);
+}
+
+/**
+ * The privileges that the engine refuses because of a mask of a hidden column. The import makes no policy of this mask, which would take them:
+ * hidden beats masked.
+ */
+function writesRefusedBy({ columns = [] }: TableRule): readonly TablePrivilege[] {
+  return columns.some(({ allow, mask }) => allow === false && mask !== undefined) ? ['INSERT', 'UPDATE', 'DELETE'] : [];
 }
 
 /** The restrictions of a rule, except for two that the compiler adds itself: READERS_FILTER, and the hiding of storage columns such as `$path`. */
