@@ -37,9 +37,9 @@ interface QuestionKind {
 }
 
 const FIELDS_BY_FAMILY: Readonly<Record<PrivilegeFamily, Omit<QuestionKind, 'questionsFor'>>> = {
-  table: { requiredOptions: ['catalog'], optionalOptions: ['schema', 'table', 'column'] },
-  schema: { requiredOptions: ['catalog'], optionalOptions: ['schema'] },
-  routine: { requiredOptions: ['catalog'], optionalOptions: ['schema', 'routine'] },
+  table: { requiredOptions: [], optionalOptions: ['catalog', 'schema', 'table', 'column'] },
+  schema: { requiredOptions: [], optionalOptions: ['catalog', 'schema'] },
+  routine: { requiredOptions: [], optionalOptions: ['catalog', 'schema', 'routine'] },
   engine: { requiredOptions: [], optionalOptions: [] },
   acting: { requiredOptions: ['as'], optionalOptions: [] },
 };
@@ -97,6 +97,7 @@ export function questionsOf(options: QuestionOptions): { questions: Questions } 
   if (options.of === options.user) problems.push("--of must name another user: one's own queries are always open");
   for (const option of ['table', 'routine'] as const)
     if (options[option] !== undefined && options.schema === undefined) problems.push(`--${option} needs a --schema`);
+  if (options.schema !== undefined && options.catalog === undefined) problems.push('--schema needs a --catalog');
   if (kind === undefined) problems.push(`--privilege must be one of ${EXPLAINED_PRIVILEGES.join(', ')}`);
   else {
     const { requiredOptions, optionalOptions } = kind;

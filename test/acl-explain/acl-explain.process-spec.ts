@@ -43,6 +43,9 @@ describe('acl explain --rules', () => {
     ['bo', 'EXECUTE_FUNCTION --catalog lake --schema s --routine query', 'may EXECUTE the function', 'functions[0]'],
     ['ana', 'KILL_QUERIES --of etl', 'may kill queries of etl', 'queries[0]'],
     ['ana', 'KILL_QUERIES', "may not kill other people's queries", 'queries[1]'],
+    ['ana', 'SELECT', 'may not SELECT from everything', 'no rule of "catalogs" matches'],
+    ['ana', 'schema_ownership', 'may not have OWNERSHIP of the schemas of everything', 'no rule of "catalogs" matches'],
+    ['bo', 'EXECUTE_FUNCTION', 'may not EXECUTE the functions of everything', 'no rule of "catalogs" matches'],
     ['dash', 'IMPERSONATE --as ana', 'may impersonate ana', 'impersonation[0]'],
     ['ana', 'READ_SYSTEM_INFORMATION', 'may read system information', 'system_information[0]'],
     ['bo', 'SET_SESSION --property p', 'may SET SESSION p', '"system_session_properties"'],
@@ -102,5 +105,7 @@ describe('acl explain --rules', () => {
       ],
     });
     expect((await explain('--user', 'ana', '--privilege', 'KILL_QUERIES', '--of', 'ana')).code).toBe(2);
+    const inNoCatalog = await explain('--user', 'ana', '--privilege', 'SELECT', '--schema', 's', '--table', 't');
+    expect(inNoCatalog).toMatchObject({ code: 2, stderr: '--schema needs a --catalog\n' });
   });
 });

@@ -48,6 +48,14 @@ describe('answers at the command line', () => {
     expect(stdout).toContain('version 1 allows it');
   });
 
+  it('acl explain: about everything, without a catalog', async () => {
+    const { code, stdout } = await run('explain', '--user', 'bob', '--privilege', 'SELECT');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^bob may not SELECT from everything\n[^]*"resource":\{\}/) as string,
+    });
+  });
+
   it('acl explain --json: as the route', async () => {
     const { code, stdout } = await run('explain', '--user', 'bob', ...ORDERS, '--privilege', 'DELETE', '--json');
     expect(code).toBe(0);

@@ -91,6 +91,8 @@ describe('the command line at a distance', () => {
     const may = await read('acl', 'explain', '--user', 'Ana', ...about);
     expect(may).toMatchObject({ code: 0, stdout: expect.stringContaining('Ana may SELECT from sales.eu') as string });
     expect((await read('acl', 'explain', '--user', 'anabel', ...about)).stdout).toContain('anabel may not SELECT');
+    const all = await read('acl', 'explain', '--user', 'ana', '--privilege', 'SELECT');
+    expect(all).toMatchObject({ code: 0, stdout: expect.stringContaining('may not SELECT from everything') as string });
     const engine = await read('acl', 'explain', '--user', 'etl', '--privilege', 'VIEW_QUERIES', '--json');
     expect(JSON.parse(engine.stdout)).toMatchObject({ allowed: true });
     expect(engine.stderr).toContain('no account has the name etl: answered as for a program');

@@ -26,7 +26,7 @@ export function describePermission(fact: Question): string {
     case 'table-procedures':
       return `run table procedures (ALTER TABLE … EXECUTE) on ${resourceText(fact.resource)}`;
     case 'schema-ownership':
-      return `have OWNERSHIP of the schema ${resourceText(fact.resource)}`;
+      return `have OWNERSHIP of the ${fact.resource.schema === undefined ? 'schemas of' : 'schema'} ${resourceText(fact.resource)}`;
     case 'catalog-mode':
       return `enter the catalog ${resourceText(fact.resource)}${fact.mode === 'all' ? ' in the mode all' : ''}`;
     case 'queries':
@@ -38,7 +38,7 @@ export function describePermission(fact: Question): string {
       return `impersonate ${displayName(fact.newUser, 'a stranger')}`;
     case 'routine':
       return fact.resource.routine === undefined
-        ? `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind}s of ${resourceText(fact.resource) || 'everything'}`
+        ? `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind}s of ${resourceText(fact.resource)}`
         : `${ROUTINE_PHRASES[fact.privilege]} the ${fact.kind} ${resourceText(fact.resource)}`;
     case 'system-information':
       return `${fact.right} system information`;
@@ -87,7 +87,7 @@ export function onlyNamedLevels(resource: Node): Node {
 
 /** The text of a node (`sales.eu.orders`). An invented name, which stands for all unnamed nodes, is written with its level: `(any other table)`. */
 export function resourceText(resource: Node): string {
-  return nodeText(mapNames(resource, (name, level) => displayName(name, `(any other ${level})`)));
+  return nodeText(mapNames(resource, (name, level) => displayName(name, `(any other ${level})`))) || 'everything';
 }
 
 const REPRESENTATIVE_PREFIX = `${FRESH_PREFIX}=`;
