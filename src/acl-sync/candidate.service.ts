@@ -85,7 +85,7 @@ export class CandidateService {
     return this.preparer.run('compare', await this.accessOf(before), await this.accessOf(after));
   }
 
-  /** Compares `restoredAccess` with the other two. If only OPA decides (`text` is null), also proves the restored snapshot. */
+  /** Compares `restoredAccess` with the other two. If OPA is a target, also proves the restored snapshot, by which OPA would decide. */
   async compareRestore(
     intendedAccess: VersionAccess,
     restoredAccess: VersionAccess,
@@ -95,7 +95,7 @@ export class CandidateService {
     return {
       fromIntended: await preparer.run('compare', intendedAccess, restoredAccess),
       fromPublished: publishedAccess && (await preparer.run('compare', publishedAccess, restoredAccess)),
-      findings: intendedAccess.text === null ? await preparer.run('prove', restoredAccess.snapshot) : [],
+      findings: this.targets.isForOpa ? await preparer.run('prove', restoredAccess.snapshot) : [],
     };
   }
 

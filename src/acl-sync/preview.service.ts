@@ -90,11 +90,10 @@ export class PreviewService {
     const targets = liveTargets(answeredSessions, this.targets, lastTargetStates, latest);
     const now = this.clock.now();
     const situationWith = async (comparisons: RunResults['comparisons']): Promise<Situation> => {
-      const publishedState = { targets, latest, now };
+      const publishedState = { targets, isForOpa: this.targets.isForOpa, latest, now };
       const results = await withFindings({ prepared, withdrawal: undefined, comparisons }, publishedState, history);
       // `inUse` is empty, so that `decide` makes no first step (a transitional version) and the preview shows the final rules.
-      const { isForOpa } = this.targets;
-      return { ...publishedState, ...results, isForOpa, input, inUse: [], pendingStep: null, firstSteps: new Map() };
+      return { ...publishedState, ...results, input, inUse: [], pendingStep: null, firstSteps: new Map() };
     };
     let situation = await situationWith(new Map());
     let decision = decide(situation);

@@ -289,7 +289,7 @@ type CheckedVersion = Pick<Candidate, 'text' | 'hash' | 'bytes' | 'findings'>;
  */
 export async function withFindings(
   { prepared, withdrawal, comparisons }: Omit<RunResults, 'firstSteps'>,
-  { targets, latest, now }: Pick<Situation, 'targets' | 'latest' | 'now'>,
+  { targets, isForOpa, latest, now }: Pick<Situation, 'targets' | 'isForOpa' | 'latest' | 'now'>,
   history: PublicationHistory,
   orderedRestore?: Restore,
 ): Promise<Pick<Situation, 'candidate' | 'foundText' | 'withdrawal' | 'restoration'>> {
@@ -300,7 +300,7 @@ export async function withFindings(
     withdrawal: withdrawal && (await withTargetFindings(withdrawal, targets, history, false)),
     restoration: restore && {
       ...{ restore, isOrdered: orderedRestore !== undefined, comparisons },
-      olderVersion: await judgedRestore(restore, targets, history),
+      olderVersion: await judgedRestore(restore, { targets, isForOpa }, history),
     },
   };
 }
@@ -324,17 +324,18 @@ async function withTargetFindings<T extends CheckedVersion>(
 
 async function judgedRestore(
   { version }: Restore,
-  targets: Situation['targets'],
+  { targets, isForOpa }: Pick<Situation, 'targets' | 'isForOpa'>,
   history: PublicationHistory,
 ): Promise<OlderVersion> {
   const restoredPublication = await history.find(version);
   if (restoredPublication === null) throw new Error(`publication ${version} does not exist`);
   const { text, hash, rules, bytes, firstStepOf } = restoredPublication;
-  // Only a restore without rules (for OPA alone) needs the snapshot, which can have mebibytes.
-  const snapshot = targets.length > 0 ? '' : ((await history.accessSnapshot(version)) ?? '');
+  // Only OPA decides by the snapshot, which can have mebibytes.
+  const snapshot = isForOpa ? ((await history.accessSnapshot(version)) ?? '') : '';
   const restoredVersion = { text, hash, rules, bytes, snapshot, findings: [] };
-  const isReadable = targets.length > 0 ? text !== null && readRules(text).kind === 'read' : snapshot !== '';
+  const isReadable = targets.length === 0 || (text !== null && readRules(text).kind === 'read');
   if (!isReadable) return { ...restoredVersion, findings: [UNREADABLE_FINDING] };
+  if (isForOpa && snapshot === '') return { ...restoredVersion, findings: [DATA_UNKNOWN_FINDING] };
   if (firstStepOf !== null) return { ...restoredVersion, findings: [FIRST_STEP_FINDING] };
   return withTargetFindings(restoredVersion, targets, history, true);
 }
@@ -344,6 +345,13 @@ const UNREADABLE_FINDING: Finding = {
   code: 'rules-unreadable',
   severity: 'error',
   message: 'the rules of that version cannot be read completely, so they are not published again',
+};
+
+/** Refuses to restore a version that was found at a target, because OPA decides by snapshots, and that version has none. */
+const DATA_UNKNOWN_FINDING: Finding = {
+  code: 'data-unknown',
+  severity: 'error',
+  message: 'that version was found at a target, so that no data for OPA can be made of it; restore another one',
 };
 
 /** Refuses to restore a first step (a transitional version), because its filters make statements fail. */

@@ -167,6 +167,43 @@ describe('a run with OPA beside a file', () => {
     });
   });
 
+  describe('on a restore', () => {
+    const restoring = (version: number) => ({
+      trigger: 'restore' as const,
+      restore: { version, until: hoursFromNow(2), reason: 'the new one is slow' },
+    });
+    const small = () => aSnapshot().user('ana').may('SELECT', ORDERS);
+    beforeEach(async () => {
+      sync = started(small().snapshot());
+      await sync.run();
+    });
+
+    it('refuses a version that was found at a target, whose data for OPA nobody knows', async () => {
+      const elsewhere = started(aSnapshot().user('ana').snapshot());
+      await elsewhere.run();
+      const { text, written } = elsewhere.target;
+      Object.assign(sync.target, { text, written: { ...written, generation: 9 } });
+      const refused = await sync.run();
+      expect(refused).toMatchObject({ kind: 'refused', reasons: [{ code: 'database-behind' }] });
+      await sync.history.approve(refused.kind === 'refused' ? (refused.awaits ?? '') : '');
+      expect(await sync.run()).toMatchObject({ publication: { version: 10 } });
+
+      expect(await sync.run(restoring(9))).toMatchObject({ kind: 'refused', reasons: [{ code: 'data-unknown' }] });
+
+      expect(await sync.history.newestAccess()).toMatchObject({ version: 10 });
+      const fileAlone = sync.history.rows.find(({ version }) => version === 10);
+      if (fileAlone) fileAlone.restored = { ...restoring(9).restore, ended: null };
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 11, restored: null } });
+    });
+
+    it('refuses a version whose data for OPA this build cannot prove', async () => {
+      sync.snapshot = small().may('INSERT', ORDERS).snapshot();
+      await sync.run();
+      sync.preparer.tasks.prove = () => [{ code: 'proof-difference', severity: 'error', message: 'ana may too much' }];
+      expect(await sync.run(restoring(1))).toMatchObject({ kind: 'refused', reasons: [{ code: 'proof-difference' }] });
+    });
+  });
+
   it('does not begin a first step anew where only OPA gets a change', async () => {
     const masked = () => aSnapshot().user('ana').may('SELECT', ORDERS).seesMasked(ORDERS, 'card', 'NULL');
     sync = started(aSnapshot().user('ana').snapshot());

@@ -217,6 +217,7 @@ export function firstStepKey({ hash }: Pick<Candidate, 'hash'>, textsInUse: read
  */
 function isUpToDate({ latest, targets, input, now, restoration }: Situation): boolean {
   if (latest?.firstStepOf !== null || restoration?.isOrdered === true) return false;
+  if (restoration?.olderVersion.findings.some(isError) === true) return false;
   const isLastingVersion =
     latest.restored === null ? !latest.isWithdrawal && !latest.isFound : restoreInEffect(latest, now) !== null;
   return (
