@@ -92,6 +92,18 @@ describe('the proof of what is being written', () => {
     expect(log.at('warn')).toHaveLength(1);
   });
 
+  it('refuses nothing where its process has ended meanwhile, and the next one has a new process', async () => {
+    const dying = await asked(
+      `if (task.name === 'load' && asked > 0) process.exit(1);
+       ${LOADED} process.send({ result: { refusal: 'refused ' + ++asked, verdicts: [] } });`,
+    );
+
+    expect(await refusal(dying, snapshot)).toBe('refused 1');
+    expect(await refusal(dying, snapshot)).toBeNull();
+    expect(log.at('warn')).toEqual(['admission proof skipped: no process for it']);
+    expect(await refusal(dying, snapshot)).toBe('refused 1');
+  });
+
   it('is left to the run where it takes too much, or too many wait for it', async () => {
     const refusing = await asked(
       `${LOADED} process.send({ result: { refusal: 'refused ' + ++asked, verdicts: [] } });`,

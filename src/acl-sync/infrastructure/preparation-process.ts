@@ -131,13 +131,16 @@ export function compilerDigest(): string {
 }
 
 /** Limits of a preparation. The largest measured snapshot takes 61 s and less than 1 GiB (docs/benchmarks.md); the schedule runs every 300 s. */
-const PREPARATION_LIMITS = {
+const PREPARATION_LIMITS: { milliseconds: number; loadMilliseconds?: number; heapMebibytes: number } = {
   milliseconds: 240_000,
   heapMebibytes: Math.min(1024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)),
 };
 
 /** How long a process is kept after a task for OPA, so that the next task finds compiled code and cached data. */
 export const KEPT_MS = 600_000;
+
+/** The longest time of a timer, 25 days. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 /** Compiles and proves rules in a separate process, so that requests are answered meanwhile and the memory is released afterwards. */
 export class SeparateRulesPreparer extends RulesPreparer implements OnApplicationShutdown {
@@ -157,11 +160,11 @@ export class SeparateRulesPreparer extends RulesPreparer implements OnApplicatio
     name: Name,
     ...args: Parameters<PreparationTasks[Name]>
   ): Promise<TaskResult<Name>> {
-    const { milliseconds, heapMebibytes } = this.limits;
+    const { milliseconds, loadMilliseconds = milliseconds, heapMebibytes } = this.limits;
     const process = this.takeIdleProcess() ?? new PreparationProcess(heapMebibytes, this.program);
     let isKept = false;
     try {
-      const result = await process.run({ name, args }, milliseconds);
+      const result = await process.run({ name, args }, name === 'load' ? loadMilliseconds : milliseconds);
       isKept = this.keepProcess(process);
       return result;
     } finally {
@@ -198,19 +201,21 @@ const NO_OBJECTION: AdmissionVerdict = { refusal: null, verdicts: [] };
 
 /** Proves changes in a process that stays alive, because loading the compiler takes long. A change whose proof exceeds the limits is left to the next run. */
 export class SeparateAdmissionProof extends AdmissionProof implements OnApplicationShutdown {
-  private process: PreparationProcess | null = null;
   private readonly proveInTurn = serialRunner();
   private readonly judgeInTurn = serialRunner();
   private waitingProofCount = 0;
+  /** Keeps its process for the next proof. */
+  private readonly prover: SeparateRulesPreparer;
   private readonly preparer: RulesPreparer;
 
   constructor(
     private readonly log: Log,
     private readonly artefacts: readonly Artefact[],
     private readonly limits = PROOF_LIMITS,
-    private readonly program?: URL,
+    program?: URL,
   ) {
     super();
+    this.prover = new SeparateRulesPreparer(LONGEST_MS, limits, program);
     this.preparer = new SeparateRulesPreparer(0, PREPARATION_LIMITS, program);
   }
 
@@ -240,25 +245,26 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.proveInTurn(() => this.endProcess()), this.judgeInTurn(() => Promise.resolve())]);
+    await Promise.all([
+      this.proveInTurn(() => this.prover.onApplicationShutdown()),
+      this.judgeInTurn(() => Promise.resolve()),
+    ]);
   }
 
-  /** Proves a snapshot, in a process that is kept for the next proof. Never rejects. */
+  /** Never rejects. */
   private async prove(snapshot: Snapshot, formerSnapshot: Snapshot | null): Promise<AdmissionVerdict> {
-    const process = await this.readyProcess();
-    if (process === null) return NO_OBJECTION;
     try {
-      return await process.run(
-        { name: 'admit', args: [snapshot, formerSnapshot, this.artefacts] },
-        this.limits.milliseconds,
-      );
+      await this.prover.run('load');
     } catch (error) {
-      await this.endProcess();
-      if (error instanceof PreparationExceeded) {
-        this.log.warn('admission proof skipped: over its limits', { reason: error.message });
-        return NO_OBJECTION;
-      }
-      return this.verdictOnFailure(error);
+      this.log.warn('admission proof skipped: no process for it', { err: error });
+      return NO_OBJECTION;
+    }
+    try {
+      return await this.prover.run('admit', snapshot, formerSnapshot, this.artefacts);
+    } catch (error) {
+      if (!(error instanceof PreparationExceeded)) return this.verdictOnFailure(error);
+      this.log.warn('admission proof skipped: over its limits', { reason: error.message });
+      return NO_OBJECTION;
     }
   }
 
@@ -266,26 +272,5 @@ export class SeparateAdmissionProof extends AdmissionProof implements OnApplicat
     this.log.error('admission proof failed: rules could not be compiled', { err: error });
     const refusal = 'the rules cannot be compiled; the log has the reason';
     return { refusal, verdicts: [] };
-  }
-
-  /** A process that has loaded its program; null: no process could be started. */
-  private async readyProcess(): Promise<PreparationProcess | null> {
-    if (this.process !== null) return this.process;
-    const process = new PreparationProcess(this.limits.heapMebibytes, this.program);
-    this.process = process;
-    try {
-      await process.run({ name: 'load', args: [] }, this.limits.loadMilliseconds);
-      return process;
-    } catch (error) {
-      await this.endProcess();
-      this.log.warn('admission proof skipped: no process for it', { err: error });
-      return null;
-    }
-  }
-
-  private async endProcess(): Promise<void> {
-    const { process } = this;
-    this.process = null;
-    await process?.end();
   }
 }
