@@ -82,6 +82,7 @@ export class QueryExecution {
   private savedChangeCount = 0;
   private hasSavedColumns: boolean;
   private keptAliveAt: number;
+  private beingReadAt = new Date(0);
 
   constructor(
     private readonly resources: ExecutionResources,
@@ -184,8 +185,15 @@ export class QueryExecution {
     this.releasePreviousPage();
   }
 
+  private get pages(): HeldPage[] {
+    return [this.currentPage, this.previousPage].filter((page) => page !== null);
+  }
+
   private dueAction(): Action {
-    return nextAction({ ...this.state, isReaderWaiting: this.isReaderWaiting }, this.resources.clock.now());
+    const { state, isReaderWaiting } = this;
+    const now = this.resources.clock.now();
+    if (this.pages.some((page) => page.isBeingRead)) this.beingReadAt = now;
+    return nextAction({ ...state, isReaderWaiting, beingReadAt: this.beingReadAt }, now);
   }
 
   private async readRows(startRow: number, limit: number): Promise<RowsResult | null> {
@@ -223,8 +231,8 @@ export class QueryExecution {
   /** Repeats the answer that was handed out last, with the same rows, even if further pages have been fetched since. */
   private newestPage(): RowsResult | null {
     const { newestPageStart: startRow, rowsReturned: endRow } = this.state;
-    const heldPage = [this.currentPage, this.previousPage].find((page) => page?.coversRow(startRow) === true) ?? null;
-    if (heldPage === null) return this.isReleased() ? this.rowsIfEnded(startRow) : { kind: 'gone' };
+    const heldPage = this.pages.find((page) => page.coversRow(startRow));
+    if (heldPage === undefined) return this.isReleased() ? this.rowsIfEnded(startRow) : { kind: 'gone' };
     return { kind: 'page', page: this.rowsOf(heldPage, { startRow, endRow, next: this.isReleased() ? null : endRow }) };
   }
 

@@ -53,6 +53,25 @@ describe('query executions, at the limits of a query', () => {
     expect(engine.statements.at(-1)?.cancelled).toBe(true);
   });
 
+  it('are not cancelled while a reader receives a page, but 300 s after it', async () => {
+    engine.answers('SELECT n', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
+    const id = await executions.begun('SELECT n');
+    const first = await one.rows(id, 0, Infinity);
+    await until(() => executions.asked('GET').length === 2);
+    for (let second = 0; second < 600; second += 5) {
+      clock.advance(5);
+      await executions.tick(one);
+    }
+    if (first?.kind === 'page') first.page.release();
+    clock.advance(299);
+    await executions.tick(one);
+    expect(await executions.find(id)).toMatchObject({ state: 'running' });
+    clock.advance(1);
+    await executions.tick(one);
+
+    expect(await executions.find(id)).toMatchObject({ state: 'cancelled', error: { code: 'query_abandoned' } });
+  });
+
   it('end at QUERY_MAX_SECONDS, counted from the POST', async () => {
     const id = await executions.begun('SELECT n');
     clock.advance(3_600);

@@ -101,6 +101,7 @@ const unread = {
   waitingPageStart: 10,
   rowsReturned: 10,
   isReaderWaiting: false,
+  beingReadAt: new Date(0),
 };
 const read = { ...unread, rowsReturned: 20 };
 
@@ -109,6 +110,8 @@ describe('nextAction', () => {
     ['nothing waits', { ...unread, waitingSince: null }, 1, 'resume'],
     ['rows wait', unread, 299.999, 'wait'],
     ['rows wait for too long', unread, 300, 'abandon'],
+    ['rows wait, while the ones before are still received', { ...unread, beingReadAt: later(1) }, 300, 'wait'],
+    ['rows wait for too long after the ones before', { ...unread, beingReadAt: later(1) }, 301, 'abandon'],
     ['rows were handed out just now', read, 4.999, 'wait'],
     ['rows were handed out a while ago', read, 5, 'fetch-next'],
     ['a reader waits for the rows that wait', { ...unread, isReaderWaiting: true }, 300, 'wait'],

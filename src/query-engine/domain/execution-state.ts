@@ -120,7 +120,7 @@ export const EXECUTION_TIMEOUTS = {
 
 /**
  * The action that is due for a query. `expire`: end it, because QUERY_MAX_SECONDS have passed since the POST. `abandon`: end it, because no
- * reader has asked for new rows for too long. `resume`: fetch pages, because none waits for a reader. `fetch-next`: fetch the next page,
+ * reader has asked for new rows, or received any, for too long. `resume`: fetch pages, because none waits for a reader. `fetch-next`: fetch the next page,
  * because the waiting page was read some seconds ago. `wait`: do nothing.
  */
 export type Action = 'expire' | 'abandon' | 'resume' | 'fetch-next' | 'wait';
@@ -128,14 +128,17 @@ export type Action = 'expire' | 'abandon' | 'resume' | 'fetch-next' | 'wait';
 interface Timing extends Pick<ExecutionState, 'deadlineAt' | 'waitingSince' | 'waitingPageStart' | 'rowsReturned'> {
   /** Whether a request waits for rows that were not handed out before. */
   isReaderWaiting: boolean;
+  /** When a reader was last receiving rows of a page. */
+  beingReadAt: Date;
 }
 
 export function nextAction(timing: Timing, now: Date): Action {
-  const { deadlineAt, waitingSince, waitingPageStart, rowsReturned, isReaderWaiting } = timing;
+  const { deadlineAt, waitingSince, waitingPageStart, rowsReturned, isReaderWaiting, beingReadAt } = timing;
   if (now >= deadlineAt) return 'expire';
   if (waitingSince === null) return 'resume';
   if (isReaderWaiting) return 'wait';
   const waitedMilliseconds = now.getTime() - waitingSince.getTime();
-  if (waitedMilliseconds >= EXECUTION_TIMEOUTS.unreadRows) return 'abandon';
+  const unreadMilliseconds = Math.min(waitedMilliseconds, now.getTime() - beingReadAt.getTime());
+  if (unreadMilliseconds >= EXECUTION_TIMEOUTS.unreadRows) return 'abandon';
   return waitedMilliseconds >= EXECUTION_TIMEOUTS.newestPage && rowsReturned > waitingPageStart ? 'fetch-next' : 'wait';
 }
