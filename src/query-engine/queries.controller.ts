@@ -40,12 +40,16 @@ import {
   toQueryResponse,
 } from './queries.dto.js';
 import { QueriesService } from './queries.service.js';
-import { RowStreams } from './row-streams.service.js';
+import { MAX_BYTES_AT_ONCE, RowStreams } from './row-streams.service.js';
 
 const ROWS_CONTENT = {
   'application/json': { schema: { $ref: getSchemaPath(RowsResponse) } },
   'application/x-ndjson': {
-    schema: { type: 'string', description: 'A line with the columns, a line with an array for each row.' },
+    schema: {
+      type: 'string',
+      description:
+        'A line with the columns, a line with an array for each row, a last line with `error` if it failed midway.',
+    },
   },
   'text/csv': {
     schema: {
@@ -185,10 +189,11 @@ export class QueriesController {
 /** Makes the first parts of an answer before any part is sent, so that a failure meanwhile can still be answered with an HTTP status. */
 async function beginningOf(bytes: AsyncIterator<Buffer>, count: number): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const parts: Buffer[] = [];
-  while (parts.length < count) {
+  for (let size = 0; parts.length < count && size < MAX_BYTES_AT_ONCE;) {
     const part = await bytes.next();
     if (part.done === true) return { bytes: Buffer.concat(parts), isWhole: true };
     parts.push(part.value);
+    size += part.value.length;
   }
   return { bytes: Buffer.concat(parts), isWhole: false };
 }

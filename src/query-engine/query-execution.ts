@@ -1,10 +1,8 @@
 import type { Span } from '@opentelemetry/api';
-import type { Clock, Timers } from '../kernel/clock.js';
 import type { LogMarker } from '../kernel/log-marker.js';
 import { NamedError } from '../kernel/errors.js';
 import { Opaque } from '../kernel/secret.js';
 import { serialRunner, singleFlight } from '../kernel/promises.js';
-import type { Log } from '../platform/log/log.js';
 import { startSpan } from '../platform/operations/tracing.js';
 import { EngineFault, type EngineFaultKind } from './domain/engine-error.js';
 import { type EngineSession, sessionFor } from './domain/engine-session.js';
@@ -18,7 +16,7 @@ import {
   nextAction,
 } from './domain/execution-state.js';
 import {
-  type ByteBudget,
+  type AnswerEvents,
   HeldPage,
   judgeFirstRow,
   type Reservation,
@@ -30,28 +28,7 @@ import {
 } from './domain/held-page.js';
 import { type Ending, endingWithCode, endingForFault, tooManyQueries } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
-import type { QueryMetrics } from './query.metrics.js';
-import type { QueryStore } from './query.store.js';
-import type { TrinoStatementClient } from './trino-statement-client.js';
-
-/** Resources that the executions of one replica share. */
-export interface ExecutionResources {
-  client: TrinoStatementClient;
-  store: QueryStore;
-  timers: Timers;
-  clock: Clock;
-  log: Log;
-  metrics: QueryMetrics;
-  budget: ByteBudget;
-  replica: string;
-  /** The most rows of a query; 0: no limit. */
-  maxRows: number;
-}
-
-/** Thrown when a new page and the pages in memory exceed QUERY_MAX_HELD_BYTES. The page is fetched again at the next tick. */
-class BudgetExhausted extends NamedError {}
-/** Thrown when a new page exceeds the user's share of memory while the previous page is being read. The new page is fetched again once that reading has ended. */
-class ShareBeingRead extends NamedError {}
+import { type ExecutionResources, fetchPage, ShareBeingRead } from './page-fetch.js';
 
 const RELEASED_ERROR = new NamedError('the query is not executed here any more');
 
@@ -73,6 +50,8 @@ export class QueryExecution {
   private currentPage: HeldPage | null = null;
   /** The page before the current one, kept until newer rows are handed out. */
   private previousPage: HeldPage | null = null;
+  /** The previous page, if it was handed to a stream that has not begun. The next page is not fetched before. */
+  private unbegunPage: HeldPage | null = null;
   /** Serves readers one after the other, each for at most the time that a request for rows waits. */
   private readonly readInTurn = serialRunner();
   /** Whether a request waits for rows that were not handed out before. */
@@ -185,7 +164,12 @@ export class QueryExecution {
     this.releasePreviousPage();
   }
 
-  private get pages(): HeldPage[] {
+  /** Releases the page before the current one, which is kept only in case it is requested again. */
+  releaseReadPage(): void {
+    if (this.previousPage?.isNeeded !== true) this.releasePreviousPage();
+  }
+
+  get pages(): readonly HeldPage[] {
     return [this.currentPage, this.previousPage].filter((page) => page !== null);
   }
 
@@ -216,6 +200,7 @@ export class QueryExecution {
     if (!this.isReleased() && !this.lacksWaitingPage()) {
       if (pageToRead === 'newest') return this.newestPage();
       this.finishCurrentPage();
+      this.unbegunPage = null;
       if (this.previousPage?.isBeingRead !== true) this.releasePreviousPage();
       await timers.waitAtMost(EXECUTION_TIMEOUTS.rowsRequest, this.resume());
       if (this.currentPage !== null) return this.handOut(this.currentPage, startRow, limit);
@@ -240,12 +225,16 @@ export class QueryExecution {
     const { maxRows, clock, metrics } = this.resources;
     const { toRow: endRow, reason } = heldPage.endFrom(startRow, limit, maxRows);
     const isLast = reason === 'max-rows' || (reason === 'end-of-page' && this.state.nextPath === null);
-    const page = this.rowsOf(heldPage, { startRow, endRow, next: isLast ? null : endRow });
     const newRowCount = Math.max(0, endRow - this.state.rowsReturned); // a repeated page does not count again
-    // A stream (a reader without a limit) never requests a page again, because a broken stream ends its query. So the next page can be fetched now.
+    // A stream (a reader without a limit) that has begun never requests a page again, because a broken stream ends its query.
     const mayPrefetch = limit === Infinity && !isLast;
+    const events = mayPrefetch ? this.streamEvents(heldPage, this.state.waitingPagePath) : {};
+    const page = this.rowsOf(heldPage, { startRow, endRow, next: isLast ? null : endRow }, events);
     this.changeState({ newestPageStart: startRow, rowsReturned: endRow, waitingSince: clock.now() });
-    if (mayPrefetch) this.finishCurrentPage();
+    if (mayPrefetch) {
+      this.finishCurrentPage();
+      this.unbegunPage = heldPage;
+    }
     const ending: Ending = { state: 'finished', truncated: reason === 'max-rows', updateCount: null };
     const hasLease = await (isLast ? this.end(ending) : this.save()).catch((error: unknown) => {
       page.release();
@@ -257,13 +246,28 @@ export class QueryExecution {
       return null;
     }
     metrics.countRows(newRowCount);
-    if (mayPrefetch) void this.resume();
-    else this.releasePreviousPage();
+    if (!mayPrefetch) this.releasePreviousPage();
     return { kind: 'page', page };
   }
 
-  private rowsOf(heldPage: HeldPage, range: RowRange): RowsPage {
-    return heldPage.rowsForReader(range, this.state.columns ?? [], () => void this.endByFault('protocol'));
+  private rowsOf(heldPage: HeldPage, range: RowRange, events: Partial<AnswerEvents> = {}): RowsPage {
+    const onFault = (kind: EngineFaultKind): void => void this.endByFault(kind);
+    return heldPage.rowsForReader(range, this.state.columns ?? [], { onFault, ...events });
+  }
+
+  /** Fetches the page after a stream's first one once the stream has begun. If the stream is refused, its page waits for a reader again. */
+  private streamEvents(heldPage: HeldPage, waitingPagePath: string | null): Partial<AnswerEvents> {
+    const onConfirmed = (): void => {
+      this.unbegunPage = null;
+      void this.resume();
+    };
+    const onRefused = (): void => {
+      if (this.isReleased() || this.unbegunPage !== heldPage) return;
+      [this.currentPage, this.previousPage, this.unbegunPage] = [heldPage, null, null];
+      this.changeState({ waitingPagePath, waitingSince: this.resources.clock.now() });
+      void this.resume(); // stores the state
+    };
+    return { onConfirmed, onRefused };
   }
 
   /** Whether a page waits for a reader, but is not in this replica's memory, because another replica fetched it. */
@@ -276,7 +280,8 @@ export class QueryExecution {
       while (this.changeCount !== this.savedChangeCount && !this.isReleased()) if (!(await this.save())) this.release();
       const { waitingSince, nextPath, waitingPagePath, waitingPageStart } = this.state;
       const isRefetch = this.lacksWaitingPage();
-      if (this.isReleased() || (waitingSince !== null && !isRefetch)) return;
+      if (this.isReleased() || (waitingSince !== null && !isRefetch) || this.unbegunPage?.isBeingRead === true) return;
+      this.unbegunPage = null;
       const path = isRefetch ? waitingPagePath : nextPath;
       if (path === null) {
         await this.end(endingWithCode('query_lost'));
@@ -284,7 +289,10 @@ export class QueryExecution {
       }
       if (path === fetchedPath) await this.resources.timers.wait(100, this.releaseController.signal); // the engine repeats the path
       fetchedPath = path;
-      const { page, reservation } = await this.fetchPage(path);
+      const { page, reservation } = await fetchPage(this.resources, this.state, {
+        ...{ path, session: this.session, signal: this.releaseController.signal },
+        isShareBeingRead: () => this.previousPage?.isBeingRead === true,
+      });
       if (isRefetch) this.keepPage(page, reservation, waitingPageStart);
       if (isRefetch) return;
       const ending = this.acceptPage(page, path, reservation);
@@ -292,31 +300,6 @@ export class QueryExecution {
       // If there is a reader, this loop need not save the state: handing out the page saves it.
       const hasReader = this.isReaderWaiting || this.previousPage?.isBeingRead === true;
       if (ending !== null || (this.currentPage !== null && hasReader)) return;
-    }
-  }
-
-  /** Fetches a page and reserves its bytes as they arrive. @throws EngineFault @throws BudgetExhausted @throws ShareBeingRead */
-  private async fetchPage(path: string): Promise<{ page: StatementPage; reservation: Reservation }> {
-    const { client, clock, timers, budget, metrics } = this.resources;
-    const { runAs, deadlineAt, rowsReturned } = this.state;
-    const reservation = budget.reserve(runAs);
-    const onBytes = (bytes: number): void => {
-      const outcome = reservation.raiseTo(bytes);
-      if (outcome === 'full') throw new BudgetExhausted('QUERY_MAX_HELD_BYTES are held');
-      if (outcome === 'share' && this.previousPage?.isBeingRead === true)
-        throw new ShareBeingRead('a share is being read');
-      if (outcome === 'share') throw new EngineFault('share', 'more than a share of QUERY_MAX_HELD_BYTES');
-    };
-    try {
-      const deadline = timers.now() + deadlineAt.getTime() - clock.now().getTime();
-      const limits = { deadline, rowsHandedOut: rowsReturned > 0, signal: this.releaseController.signal, onBytes };
-      const { page } = await client.advance(path, this.session, limits);
-      return { page, reservation };
-    } catch (error) {
-      reservation.release();
-      if (error instanceof EngineFault) metrics.countPageFailure(error.kind);
-      if (error instanceof BudgetExhausted) metrics.countPageFailure('memory');
-      throw error;
     }
   }
 
@@ -355,7 +338,8 @@ export class QueryExecution {
     // `readInTurn` serves earlier requests for rows first. They may have read further, so `fetch-next` may no longer be due.
     await this.readInTurn(() => {
       const isDue = !this.isReleased() && this.dueAction() === 'fetch-next';
-      if (isDue && this.currentPage?.endRow === this.state.rowsReturned) this.finishCurrentPage();
+      const page = this.currentPage;
+      if (isDue && page?.endRow === this.state.rowsReturned && !page.isUnsent) this.finishCurrentPage();
       return Promise.resolve();
     });
     void this.resume();

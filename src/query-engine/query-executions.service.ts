@@ -8,7 +8,8 @@ import { type ExecutionState, newExecution, type NewQuery, startedQuery } from '
 import { ByteBudget, type RowsResult } from './domain/held-page.js';
 import { endingWithCode, type Query } from './domain/query.js';
 import type { StatementPage } from './domain/statement-page.js';
-import { type ExecutionResources, QueryExecution } from './query-execution.js';
+import type { ExecutionResources } from './page-fetch.js';
+import { QueryExecution } from './query-execution.js';
 import { QueryMetrics } from './query.metrics.js';
 import { QueryStore } from './query.store.js';
 import { TrinoStatementClient } from './trino-statement-client.js';
@@ -53,7 +54,7 @@ export class QueryExecutions {
   ) {
     const replica = (this.replica = idSource.uuid());
     const { maxRows, maxHeldBytes, maxPageBytes } = settings.queries;
-    const budget = new ByteBudget(maxHeldBytes, maxPageBytes, (owner) => this.releaseFinished(owner));
+    const budget = new ByteBudget(maxHeldBytes, maxPageBytes, (owner) => this.releaseReadPages(owner));
     metrics.exposeGauges(
       () => this.runningCount,
       () => budget.bytes,
@@ -132,10 +133,13 @@ export class QueryExecutions {
     this.#executions.delete(id);
   }
 
-  /** Makes room for a user's new pages by releasing the pages of finished queries, which are kept only in case they are requested again. */
-  private releaseFinished(runAs: string): void {
-    for (const [id, execution] of this.#executions)
-      if (execution.ending?.state === 'finished' && execution.state.runAs === runAs) this.forgetQuery(id);
+  /** Makes room for a user's new pages by releasing the pages that have been read, which are kept only in case they are requested again. */
+  private releaseReadPages(runAs: string): void {
+    for (const [id, execution] of this.#executions) {
+      if (execution.state.runAs !== runAs) continue;
+      if (execution.ending?.state !== 'finished') execution.releaseReadPage();
+      else if (!execution.pages.some((page) => page.isNeeded)) this.forgetQuery(id);
+    }
   }
 
   /**

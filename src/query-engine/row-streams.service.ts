@@ -3,12 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Timers } from '../kernel/clock.js';
 import { csvLine } from '../kernel/csv.js';
-import { NamedError, Refused } from '../kernel/errors.js';
+import { ERRORS, NamedError, Refused } from '../kernel/errors.js';
 import { cursorOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
+import { EngineFault } from './domain/engine-error.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
-import { errorWithCode } from './domain/query.js';
+import { errorOfFault, RETRY_AFTER } from './domain/query.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { RowLoop, type RowsFormat } from './domain/row-loop.js';
 import { publicColumns } from './domain/row-encoder.js';
@@ -104,8 +105,8 @@ class TruncatedStream extends NamedError {}
 type StreamEnd = Exclude<RowsResult, { kind: 'page' }> | { kind: StopReason };
 type StreamPart = { kind: 'rows'; bytes: Buffer } | StreamEnd;
 
-/** The most pieces of an answer in memory: one in the socket and one in the stream. */
-const PIECES_AT_ONCE = 2;
+/** The most bytes of first parts that are collected before they are sent. */
+export const MAX_BYTES_AT_ONCE = 2_359_296;
 
 /** Bytes after which a stream checks again whether it may continue. */
 const BYTES_BETWEEN_CHECKS = 1_048_576;
@@ -116,7 +117,7 @@ const BYTES_BETWEEN_CHECKS = 1_048_576;
  */
 export class RowStream {
   private page: RowsPage;
-  /** Whether `close` leaves the query as it is: all rows were sent, the answer is only one page, or another reader continues. */
+  /** Whether `close` leaves the query as it is: all rows were sent, the answer is only one page, another reader continues, or none was sent. */
   private isFinished: boolean;
 
   /**
@@ -136,25 +137,41 @@ export class RowStream {
   }
 
   /**
-   * The answer's bytes, in parts.
-   * @param partsAtOnce how many of the first parts the caller holds in memory together
+   * The answer's bytes, in parts. An NDJSON stream that has begun ends with a line for its error.
+   * @param partsAtOnce how many of the first parts the caller collects before it sends them, if they have less than MAX_BYTES_AT_ONCE
    * @throws Refused if memory is short, or if the engine breaks its protocol; TruncatedStream if the format cannot tell that the query ended early
    */
   async *bytes(format: RowsFormat, partsAtOnce: number): AsyncGenerator<Buffer, void, undefined> {
-    let bufferedBytes = 0;
-    let partCount = 0;
+    let [partCount, heldBytes, isBegun] = [0, 0, false];
     try {
       for await (const bytes of WRITERS[format](this.page, this.parts(format))) {
+        // In memory are the collected first parts; later one part in the socket and one in the stream.
+        this.claim(heldBytes + bytes.length, isBegun);
+        heldBytes = isBegun ? bytes.length : heldBytes + bytes.length;
         partCount += 1;
-        if (partCount <= partsAtOnce) bufferedBytes += bytes.length;
-        const outcome = this.page.claim(Math.max(bufferedBytes, bytes.length * PIECES_AT_ONCE));
-        if (outcome !== 'granted')
-          throw new Refused(outcome === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: 5 });
+        if (!isBegun && (partCount >= partsAtOnce || heldBytes >= MAX_BYTES_AT_ONCE)) {
+          isBegun = true;
+          this.page.confirm();
+        }
         yield bytes;
       }
+      if (!isBegun) this.page.confirm();
     } catch (error) {
-      throw error instanceof ProtocolBreach ? queryProblem('failed', errorWithCode('engine_protocol_error')) : error;
+      const fault = error instanceof ProtocolBreach ? 'protocol' : error instanceof EngineFault ? error.kind : null;
+      const queryError = fault === null ? null : errorOfFault(fault);
+      if (format !== 'ndjson' || !isBegun) throw queryError === null ? error : queryProblem('failed', queryError);
+      yield errorLine(queryError === null ? errorOfFailure(error) : toQueryErrorResponse(queryError));
     }
+  }
+
+  /** @throws Refused if memory is short; EngineFault if the page can never be sent */
+  private claim(bytes: number, isBegun: boolean): void {
+    const outcome = this.page.claim(bytes);
+    if (outcome === 'granted') return;
+    if (outcome === 'too-large') throw new EngineFault('too-large', 'an answer of more than a share');
+    if (!isBegun) this.page.refuse();
+    this.isFinished ||= !isBegun;
+    throw new Refused(outcome === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: RETRY_AFTER });
   }
 
   /** Releases the page, and ends an unfinished query. Called when either side has closed the response. */
@@ -192,6 +209,7 @@ export class RowStream {
         return;
       }
       this.page = rowsResult.page;
+      this.page.confirm();
       if (rowsResult.page.next === null && rowsResult.page.length === 0) break; // no rows follow for which to check the session
     }
     this.isFinished = true;
@@ -215,7 +233,7 @@ const WRITERS: Readonly<Record<RowsFormat, Writer>> = {
   async *ndjson({ columns }, parts) {
     yield Buffer.from(`${JSON.stringify({ columns: publicColumns(columns) })}\n`);
     for await (const part of parts) {
-      yield part.kind === 'rows' ? part.bytes : Buffer.from(`${JSON.stringify({ error: errorOfEnd(part) })}\n`);
+      yield part.kind === 'rows' ? part.bytes : errorLine(errorOfEnd(part));
     }
   },
   /** CSV by RFC 4180 with a header. CSV cannot express an error, so a failed stream is broken off. */
@@ -227,6 +245,16 @@ const WRITERS: Readonly<Record<RowsFormat, Writer>> = {
     }
   },
 };
+
+function errorLine(error: QueryErrorResponse): Buffer {
+  return Buffer.from(`${JSON.stringify({ error })}\n`);
+}
+
+/** The public part of an error that is not the query's. */
+function errorOfFailure(error: unknown): QueryErrorResponse {
+  const code = error instanceof Refused ? error.code : 'internal_error';
+  return plainError(code, `${ERRORS[code].text}.`);
+}
 
 function errorOfEnd(streamEnd: StreamEnd): QueryErrorResponse {
   switch (streamEnd.kind) {

@@ -1,10 +1,16 @@
 import { setImmediate as afterwards } from 'node:timers/promises';
 import type { RowsPage } from './domain/held-page.js';
+import { ProtocolBreach } from './domain/reading.js';
 import { RowLoop } from './domain/row-loop.js';
 import { RowStream } from './row-streams.service.js';
 
 /** These pieces are made beforehand. */
 const NO_LOOP = Object.create(RowLoop.prototype) as RowLoop;
+
+const nothing = (): void => undefined;
+type Answer = Pick<RowsPage, 'claim' | 'confirm' | 'refuse' | 'release'>;
+const answer: Answer = { claim: () => 'granted', confirm: nothing, refuse: nothing, release: nothing };
+const now = (): Promise<void> => Promise.resolve();
 
 describe('pieces of rows', () => {
   it('are not made before their turn', async () => {
@@ -12,10 +18,7 @@ describe('pieces of rows', () => {
     function* pieces(): Generator<Buffer> {
       for (;;) yield Buffer.from(String((made += 1)));
     }
-    const page: RowsPage = {
-      ...{ columns: [], length: 2, pieces, next: null },
-      ...{ claim: () => 'granted', release: () => undefined },
-    };
+    const page: RowsPage = { ...answer, columns: [], length: 2, pieces, next: null };
     const granted: (() => void)[] = [];
     const turn = (): Promise<void> => new Promise((resolve) => granted.push(resolve));
     const bytes = new RowStream(page, null, NO_LOOP, turn).bytes('json', 1);
@@ -34,17 +37,17 @@ describe('pieces of rows', () => {
   it('are released when their page comes after the response was closed', async () => {
     const released: string[] = [];
     const page = (text: string, next: number): RowsPage => ({
-      ...{ columns: [], length: 1, pieces: () => [Buffer.from(text)], next },
-      ...{ claim: () => 'granted', release: () => void released.push(text) },
+      ...{ ...answer, columns: [], length: 1, pieces: () => [Buffer.from(text)], next },
+      release: () => void released.push(text),
     });
     let arrive: () => void = () => undefined;
     const arrival = new Promise<void>((resolve) => (arrive = resolve));
     const source = {
       stopReason: () => Promise.resolve(null),
-      abandon: () => Promise.resolve(),
+      abandon: now,
       rowsFrom: () => arrival.then(() => ({ kind: 'page' as const, page: page('late', 2) })),
     };
-    const stream = new RowStream(page('first', 1), source, NO_LOOP, () => Promise.resolve());
+    const stream = new RowStream(page('first', 1), source, NO_LOOP, now);
     const bytes = stream.bytes('ndjson', 1);
     await bytes.next();
     await bytes.next();
@@ -59,21 +62,78 @@ describe('pieces of rows', () => {
 
   it('are followed by no check of the session where no rows follow', async () => {
     const page = (text: string, next: number | null): RowsPage => ({
-      ...{ columns: [], length: text.length, pieces: () => (text === '' ? [] : [Buffer.from(text)]), next },
-      ...{ claim: () => 'granted', release: () => undefined },
+      ...{ ...answer, columns: [], length: text.length, next },
+      pieces: () => (text === '' ? [] : [Buffer.from(text)]),
     });
     const pages = [page('2', 2), page('', null)];
     let checks = 0;
     const source = {
       stopReason: () => Promise.resolve((checks += 1) > 1 ? ('session-ended' as const) : null),
-      abandon: () => Promise.resolve(),
+      abandon: now,
       rowsFrom: () => Promise.resolve({ kind: 'page' as const, page: pages.shift() ?? page('', null) }),
     };
-    const stream = new RowStream(page('1', 1), source, NO_LOOP, () => Promise.resolve());
+    const stream = new RowStream(page('1', 1), source, NO_LOOP, now);
     const parts: string[] = [];
     for await (const bytes of stream.bytes('ndjson', 1)) parts.push(bytes.toString());
 
     expect(parts).toEqual(['{"columns":[]}\n', '1', '2']);
     expect(checks).toBe(1);
   });
+});
+
+describe('a stream that the service cannot continue', () => {
+  const first: RowsPage = { ...answer, columns: [], length: 1, pieces: () => [Buffer.from('["first"]\n')], next: 1 };
+  const breach = new ProtocolBreach('a value that is no bigint');
+  const failures: [string, RowsPage | Error][] = [
+    ['engine_protocol_error', { ...first, pieces: () => throwing(breach) }],
+    ['page_too_large', { ...first, claim: () => 'too-large' }],
+    ['too_many_unread_rows', { ...first, claim: () => 'share' }],
+    ['busy', { ...first, claim: () => 'full' }],
+    ['internal_error', new Error('a bug')],
+  ];
+
+  function throwing(error: Error): Buffer[] {
+    throw error;
+  }
+
+  function streamTo(second: RowsPage | Error): RowStream {
+    const page =
+      second instanceof Error ? Promise.reject(second) : Promise.resolve({ kind: 'page' as const, page: second });
+    page.catch(nothing);
+    const source = { stopReason: () => Promise.resolve(null), abandon: now, rowsFrom: () => page };
+    return new RowStream(first, source, NO_LOOP, now);
+  }
+
+  async function textOf(stream: RowStream, format: 'ndjson' | 'csv'): Promise<string> {
+    let text = '';
+    for await (const bytes of stream.bytes(format, 2)) text += bytes.toString();
+    return text;
+  }
+
+  it.each(failures)('ends with a line for the error where the format has one: %s', async (code, second) => {
+    const lines = (await textOf(streamTo(second), 'ndjson')).trimEnd().split('\n');
+
+    expect(lines.slice(0, 2)).toEqual(['{"columns":[]}', '["first"]']);
+    expect(lines.slice(2).map((line) => JSON.parse(line) as unknown)).toMatchObject([{ error: { code } }]);
+    await expect(textOf(streamTo(second), 'csv')).rejects.toThrow();
+  });
+
+  it.each(['share', 'full'] as const)(
+    'leaves its query to a repeated request if nothing was sent: %s',
+    async (outcome) => {
+      const calls: string[] = [];
+      const page: RowsPage = {
+        ...first,
+        claim: (bytes) => (bytes > 20 ? outcome : 'granted'),
+        ...{ confirm: () => void calls.push('confirm'), refuse: () => void calls.push('refuse') },
+      };
+      const abandon = (): Promise<unknown> => Promise.resolve(calls.push('abandon'));
+      const source = { stopReason: () => Promise.resolve(null), abandon, rowsFrom: () => throwing(breach) as never };
+      const stream = new RowStream(page, source, NO_LOOP, now);
+
+      await expect(textOf(stream, 'ndjson')).rejects.toMatchObject({ details: { retryAfter: 5 } });
+      await stream.close();
+      expect(calls).toEqual(['refuse']);
+    },
+  );
 });

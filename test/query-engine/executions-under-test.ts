@@ -130,6 +130,7 @@ export class ExecutionsUnderTest {
       .split('\n')
       .slice(0, -1);
     const rows = lines.map((line) => JSON.parse(line) as unknown[]);
+    outcome.page.confirm();
     outcome.page.release();
     return { kind: 'page', page: { columns, rows, next } };
   }

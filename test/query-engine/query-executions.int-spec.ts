@@ -90,7 +90,7 @@ describe('query executions', () => {
     expect(await executions.find(id)).toMatchObject({ state: 'finished', rowsReturned: 1 });
   });
 
-  it('ask for no further page before the one of a stream is stored as handed out', async () => {
+  it('ask for no further page before the one of a stream is stored as handed out, and has begun', async () => {
     let open: () => void = () => undefined;
     const after = new Promise<void>((resolve) => (open = resolve));
     engine.answers('SELECT n', { columns: NUMBERS, data: [[1]], after }, { data: [[2]] });
@@ -103,7 +103,7 @@ describe('query executions', () => {
     };
     open();
     await until(() => gates.length === 1);
-    const reading = executions.rows(one, id, 0, Infinity);
+    const reading = one.rows(id, 0, Infinity);
     gates[0]?.();
     await until(() => gates.length === 2);
     for (let turn = 0; turn < 50; turn += 1) await afterwards();
@@ -111,7 +111,11 @@ describe('query executions', () => {
     expect(executions.asked('GET')).toEqual(['0']);
     store.save = QueryStore.prototype.save.bind(store);
     gates[1]?.();
-    expect(values(await reading)).toEqual([1]);
+    const first = await reading;
+    for (let turn = 0; turn < 50; turn += 1) await afterwards();
+    expect(executions.asked('GET')).toEqual(['0']);
+    if (first?.kind === 'page') first.page.confirm();
+    await until(() => executions.asked('GET').length === 2);
   });
 
   /** How often rows of `queries` are updated during the work. */
@@ -157,6 +161,7 @@ describe('query executions', () => {
     const id = await executions.begun('SELECT n');
     const first = await one.rows(id, 0, Infinity);
     if (first?.kind !== 'page') throw new Error('no page');
+    first.page.confirm();
     const updates = await updatesDuring(async () => {
       open();
       await until(() => arrived === 2);

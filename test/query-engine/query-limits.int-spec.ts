@@ -57,6 +57,7 @@ describe('query executions, at the limits of a query', () => {
     engine.answers('SELECT n', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
     const id = await executions.begun('SELECT n');
     const first = await one.rows(id, 0, Infinity);
+    if (first?.kind === 'page') first.page.confirm();
     await until(() => executions.asked('GET').length === 2);
     for (let second = 0; second < 600; second += 5) {
       clock.advance(5);
@@ -187,6 +188,7 @@ describe('query executions, while a reader has the room for the next page', () =
     engine.answers('SELECT large', page, page);
     const id = await executions.begun('SELECT large');
     const first = await one.rows(id, 0, Infinity);
+    if (first?.kind === 'page') first.page.confirm();
     await until(() => executions.asked('GET').length === 2);
     for (let tick = 0; tick < 3; tick += 1) await executions.tick(one);
     timers.advance(60_000);
@@ -198,5 +200,49 @@ describe('query executions, while a reader has the room for the next page', () =
     const rows = first?.kind === 'page' ? first.page.length : 0;
     if (first?.kind === 'page') first.page.release();
     expect(values(await executions.rows(one, id, rows, Infinity))).toHaveLength(rows);
+  });
+
+  const large = (bytes: number): ScriptedPage => ({
+    ...{ columns: NUMBERS, data: '[@filler[7]]', filler: { text: ROW, bytes } },
+  });
+
+  it('give the room of a page that was read, though not asked for more, to the next one', async () => {
+    await executions.renew();
+    const { engine, one, clock } = executions;
+    engine.answers('SELECT large', large(1.5 * MIB), large(1.5 * MIB));
+    const id = await executions.begun('SELECT large');
+    const first = values(await executions.rows(one, id, 0, 10 ** 6)) as unknown[];
+    clock.advance(5);
+    await executions.tick(one);
+    await until(() => executions.asked('GET').length === 2);
+    await executions.tick(one);
+
+    expect(values(await executions.rows(one, id, first.length, 10 ** 6))).toHaveLength(first.length);
+  });
+
+  it.each([
+    ['a page', 10 ** 6, large(MIB)],
+    ['a page of a stream', Infinity, large(MIB)],
+    ['the last page', Infinity, null],
+  ])('keep %s whose answer was refused for want of room, until the request is repeated', async (_, limit, page) => {
+    await executions.renew();
+    const { engine, one, clock } = executions;
+    engine.answers('SELECT unread', large(0.9 * MIB));
+    const unread = await executions.begun('SELECT unread');
+    const answer = { id: engine.nextId, columns: NUMBERS, data: Array(MIB / ROW.length).fill([7]), stats: {} };
+    engine.answers('SELECT large', ...(page === null ? [{ raw: JSON.stringify(answer) }] : [page, page]));
+    const id = await executions.begun('SELECT large');
+    const refused = await one.rows(id, 0, limit);
+    if (refused?.kind !== 'page') throw new Error('no page');
+    expect(refused.page.claim(0.3 * MIB)).toBe('share');
+    refused.page.refuse();
+    refused.page.release();
+    clock.advance(5);
+    await executions.tick(one);
+    expect((await one.rows(unread, 0, 1))?.kind).toBe('page');
+    one.forgetQuery(unread);
+
+    expect(values(await executions.rows(one, id, 0, limit))).toHaveLength(refused.page.length);
+    if (page !== null) expect(values(await executions.rows(one, id, refused.page.length, limit))).not.toEqual([]);
   });
 });

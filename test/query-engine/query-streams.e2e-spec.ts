@@ -1,6 +1,8 @@
 import type { ApiClient } from '../support/service/api-client.js';
 import { column, failed, type FakeTrino } from '../support/fakes/fake-trino.js';
-import { NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
+import type { ScriptedPage } from '../support/fakes/fake-trino-statement.js';
+import { until } from '../support/service/until.js';
+import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('a query as a stream', () => {
   let queries: QueriesUnderTest;
@@ -30,6 +32,15 @@ describe('a query as a stream', () => {
     expect((await torn.text()).split('\n').at(-2)).toBe(
       '{"error":{"code":"query_failed","message":"Division by zero","engine_error_name":"DIVISION_BY_ZERO","line":1,"column":8}}',
     );
+  });
+
+  it('ends lines of JSON with an error where the engine sends a row with another number of values', async () => {
+    engine.answers('SELECT torn', { columns: NUMBERS, data: [[1]] }, { data: [[1, 2]] }, {});
+    const torn = await stream(`${await submitted(ana, { sql: 'SELECT torn' })}/rows`, 'application/x-ndjson');
+
+    const lines = (await torn.text()).trimEnd().split('\n');
+    expect(lines[1]).toBe('["1"]');
+    expect(JSON.parse(lines[2] ?? '')).toMatchObject({ error: { code: 'engine_protocol_error' } });
   });
 
   it('streams CSV, and breaks it off where it cannot end well', async () => {
@@ -87,6 +98,47 @@ describe('a stream whose pages are more than half of what its reader may hold', 
       const lines = (await answer.text()).trimEnd().split('\n');
       expect(lines.at(-1)).toMatch(/^[["]*x["\]]*\r?$/);
       expect(lines).toHaveLength(1 + PAGES * ROWS);
+    },
+  );
+
+  const streamed = (path: string): Promise<Response> =>
+    fetch(`${queries.service.url}${path}/rows`, {
+      headers: { Accept: 'application/x-ndjson', Authorization: `Bearer ${queries.ana.token}` },
+    });
+
+  it('is refused while the room is taken, and comes whole once it is asked for again', async () => {
+    const columns = [column('v', 'varchar')];
+    const page = (bytes: number): ScriptedPage => ({ columns, data: '[@filler["x"]]', filler: { text: ROW, bytes } });
+    queries.engine.answers('SELECT unread', page(1.05 * MIB));
+    queries.engine.answers('SELECT large', page(0.9 * MIB), page(0.9 * MIB));
+    const unread = await submitted(queries.ana, { sql: 'SELECT unread' });
+    await until(async () => (await queries.ana.get(unread)).body?.['columns'] !== null);
+    const large = await submitted(queries.ana, { sql: 'SELECT large' });
+    const refused = await streamed(large);
+    await queries.ana.delete(unread);
+
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
+    expect(await refused.json()).toMatchObject({ code: 'too_many_unread_rows' });
+    const lines = (await (await streamed(large)).text()).trimEnd().split('\n');
+    expect(lines).toHaveLength(1 + 2 * (1 + Math.floor((0.9 * MIB) / ROW.length)));
+  });
+
+  it.each(['application/json', 'application/x-ndjson'])(
+    'is page_too_large if a row can never be sent: %s',
+    async (accept) => {
+      const page = {
+        columns: [column('v', 'varchar')],
+        data: '[["@filler"]]',
+        filler: { text: 'x', bytes: 1.2 * MIB },
+      };
+      queries.engine.answers('SELECT row', page, { data: [['x']] });
+      const path = await submitted(queries.ana, { sql: 'SELECT row' });
+      const headers = { Accept: accept, Authorization: `Bearer ${queries.ana.token}` };
+      const answer = await fetch(`${queries.service.url}${path}/rows`, { headers });
+
+      expect(answer.status).toBe(409);
+      expect(await answer.json()).toMatchObject({ code: 'query_failed', error: { code: 'page_too_large' } });
+      expect(await ended(queries.ana, path)).toMatchObject({ state: 'failed', error: { code: 'page_too_large' } });
     },
   );
 });

@@ -68,7 +68,9 @@ describe('HeldPage', () => {
   it('is counted until its last holder has released it', () => {
     const budget = new ByteBudget(600, 50);
     const page = new HeldPage(0, rowsOf(2), reserved(budget, 'ana', 60), budget);
-    const [one, other] = [0, 1].map(() => page.rowsForReader({ startRow: 0, endRow: 2, next: 2 }, [], () => undefined));
+    const [one, other] = [0, 1].map(() =>
+      page.rowsForReader({ startRow: 0, endRow: 2, next: 2 }, [], { onFault: () => undefined }),
+    );
     expect(one?.claim(10)).toBe('granted');
     expect(budget.bytes).toBe(70);
     one?.release();

@@ -1,3 +1,4 @@
+import type { EngineFaultKind } from './engine-error.js';
 import type { Column } from './engine-type.js';
 import type { ApiValue } from './engine-value.js';
 import type { PageRows } from './page-rows.js';
@@ -14,7 +15,7 @@ const SHARES_IN_BUDGET = 6;
 
 /** Byte budget of this replica for pages and answers, with a hard share for each user. Unread pages are never dropped to make room. */
 export class ByteBudget {
-  private readonly maxOwnerBytes: number;
+  readonly maxOwnerBytes: number;
   private readonly bytesByOwner = new Map<string, number>();
   private heldBytes = 0;
 
@@ -78,6 +79,11 @@ export class Reservation {
     return outcome;
   }
 
+  /** Whether this reservation and `bytes` more exceed the owner's share, even if the owner holds nothing else. */
+  exceedsShareWith(bytes: number): boolean {
+    return this.bytes + bytes > this.budget.maxOwnerBytes;
+  }
+
   release(): void {
     this.budget.addBytes(this.owner, -this.bytes);
     this.bytes = 0;
@@ -92,9 +98,20 @@ export interface RowsPage {
   pieces(format: RowsFormat, loop: RowLoop): Iterable<Buffer>;
   /** The cursor of the next page; null on the last page. */
   next: number | null;
-  /** Raises the answer's reserved memory to a total of `bytes`, until `release`. */
-  claim(bytes: number): ClaimOutcome;
+  /** Raises the answer's reserved memory to a total of `bytes`, until `release`. `too-large`: no later claim can succeed either. */
+  claim(bytes: number): ClaimOutcome | 'too-large';
+  /** Must be called once the beginning of the answer has memory. The rows then count as sent. */
+  confirm(): void;
+  /** Must be called if the answer is refused before it was begun. The rows then wait for another request. */
+  refuse(): void;
   release(): void;
+}
+
+/** How an answer with rows of a page goes on. */
+export interface AnswerEvents {
+  onFault(kind: EngineFaultKind): void;
+  onConfirmed?(): void;
+  onRefused?(): void;
 }
 
 /** Result of a request for rows. `gone`: the rows are older than the newest page. `unknown-place`: no answer contained the cursor. `not-found`: not a query of the user. */
@@ -106,7 +123,9 @@ export type RowsResult =
 /** Makes a page of at most one row, without reserving memory for the page. */
 export function uncountedPage(columns: readonly Column[], rows: readonly ApiValue[][], next: number | null): RowsPage {
   const pieces = (format: RowsFormat): Buffer[] => rows.map((row) => Buffer.from(ROW_TO_TEXT[format](row)));
-  return { columns, length: rows.length, pieces, next, claim: () => 'granted', release: () => undefined };
+  const nothing = (): void => undefined;
+  const answer = { claim: () => 'granted' as const, confirm: nothing, refuse: nothing, release: nothing };
+  return { columns, length: rows.length, pieces, next, ...answer };
 }
 
 /** The rows of a query that has ended, beginning with row `startRow`. */
@@ -143,6 +162,8 @@ export interface RowRange {
 /** A page of the engine in memory. Its bytes count in the budget until the query's execution and all readers of the page have released it. */
 export class HeldPage {
   private holderCount = 1;
+  /** Whether an answer with rows of the page was made, but not confirmed. */
+  isUnsent = false;
 
   /** @param startRow the number of the query's rows before this page */
   constructor(
@@ -162,6 +183,11 @@ export class HeldPage {
     return this.holderCount > 1;
   }
 
+  /** Whether the page has a reader, or one that was refused memory and may repeat the request. */
+  get isNeeded(): boolean {
+    return this.isBeingRead || this.isUnsent;
+  }
+
   coversRow(row: number): boolean {
     return row >= this.startRow && row < this.endRow;
   }
@@ -177,17 +203,29 @@ export class HeldPage {
     return { toRow, reason: toRow === this.endRow ? 'end-of-page' : 'limit' };
   }
 
-  /** Rows of the page for a reader. @param onBreach called before ProtocolBreach is thrown */
-  rowsForReader({ startRow, endRow, next }: RowRange, columns: readonly Column[], onBreach: () => void): RowsPage {
+  /** Rows of the page for a reader. `onFault` is called before ProtocolBreach is thrown. */
+  rowsForReader({ startRow, endRow, next }: RowRange, columns: readonly Column[], events: AnswerEvents): RowsPage {
     this.holderCount += 1;
+    this.isUnsent = true;
     const answerReservation = this.budget.reserve(this.reservation.owner);
     let isReleased = false;
     return {
       columns,
       length: endRow - startRow,
-      pieces: (format, loop) => this.pieces(startRow, endRow, new RowEncoder(columns, format, loop), onBreach),
+      pieces: (format, loop) =>
+        this.pieces(startRow, endRow, new RowEncoder(columns, format, loop), () => events.onFault('protocol')),
       next,
-      claim: (bytes) => (isReleased ? 'granted' : answerReservation.raiseTo(bytes)),
+      claim: (bytes) => {
+        const outcome = isReleased ? 'granted' : answerReservation.raiseTo(bytes);
+        if (outcome !== 'share' || !this.reservation.exceedsShareWith(bytes)) return outcome;
+        events.onFault('too-large');
+        return 'too-large';
+      },
+      confirm: () => {
+        this.isUnsent = false;
+        events.onConfirmed?.();
+      },
+      refuse: () => events.onRefused?.(),
       release: () => {
         if (!isReleased) this.release();
         isReleased = true;

@@ -9,7 +9,8 @@ export type QueryState = 'queued' | 'running' | 'finished' | 'failed' | 'cancell
 /**
  * Messages of failed or cancelled queries by the service's own error code. Errors of the engine (`query_failed`) have the engine's
  * message. `query_lost`: the query's replica has died, or the engine no longer knows the query. `page_too_large`: a page has more than
- * QUERY_MAX_PAGE_BYTES, or too many columns. `too_many_unread_rows`: the user's unread pages exceed a user's share of QUERY_MAX_HELD_BYTES.
+ * QUERY_MAX_PAGE_BYTES, too many columns, or a row that exceeds a user's share of QUERY_MAX_HELD_BYTES while it is sent.
+ * `too_many_unread_rows`: the user's unread pages exceed that share.
  */
 const ERROR_MESSAGES = {
   query_cancelled: 'The query was cancelled.',
@@ -96,7 +97,11 @@ const CODE_BY_FAULT: Record<EngineFaultKind, OwnErrorCode> = {
 
 /** The ending of a query for which the engine gave no page. */
 export function endingForFault(kind: EngineFaultKind): Ending {
-  return endingWithCode(CODE_BY_FAULT[kind]);
+  return { state: 'failed', error: errorOfFault(kind) };
+}
+
+export function errorOfFault(kind: EngineFaultKind): QueryError {
+  return errorWithCode(CODE_BY_FAULT[kind]);
 }
 
 /** The ending of a query that failed with an error of the engine. readEngineError has removed the error's private parts. */
