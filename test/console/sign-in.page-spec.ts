@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expectAccessible } from './running/accessibility.js';
-import { expect, passwordOf, test } from './running/console-test.js';
+import { expect, openSession, passwordOf, test } from './running/console-test.js';
 import { OTHER_NAME } from './running/browser.js';
 import { Grantline } from './running/grantline.js';
 
@@ -145,6 +145,102 @@ test('a session that ends is opened again over the page', async ({ page, context
   await dialog.getByRole('button', { name: 'Sign in' }).click();
   await expect(dialog).toBeHidden();
   await expect(page).toHaveURL(/\/me$/);
+});
+
+test('what was typed outlives a session that ends, until the same person has signed in again at the provider', async ({
+  page,
+  context,
+  grantline,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.administrator('gwen');
+  await records.person('hal');
+  await page.route('**/api/auth/oidc', (route) =>
+    route.fulfill({ json: { enabled: true, name: 'Corp', password_sign_in: false } }),
+  );
+  await signIn('gwen');
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  await editor.fill('SELECT typed');
+  await watch.settled();
+  await context.clearCookies();
+  watch.provokes(401);
+  await page.getByRole('button', { name: 'Run' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  const goOn = dialog.getByRole('button', { name: 'Go on' });
+  await goOn.click();
+  await expect(dialog.getByRole('alert')).toHaveText('You are not signed in yet.');
+  await openSession(context, grantline.url, 'hal');
+  await goOn.click();
+  await expect(dialog.getByRole('alert')).toHaveText('hal is signed in. Sign in as gwen.');
+  await expectAccessible(page);
+  await openSession(context, grantline.url, 'gwen');
+  await goOn.click();
+  await expect(dialog).toBeHidden();
+  await expect(editor).toHaveText('SELECT typed');
+
+  await watch.settled();
+  await context.clearCookies();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await dialog.getByRole('button', { name: 'Administrators: with a password' }).click(); // the provider is down
+  await dialog.getByRole('textbox', { name: 'Password' }).fill(passwordOf('gwen'));
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await expect(dialog).toBeHidden();
+  await expect(editor).toHaveText('SELECT typed');
+});
+
+test('a dialog that asks whether a proof is recent finds that the session has ended, and the page stays', async ({
+  page,
+  context,
+  records,
+  signIn,
+  watch,
+}) => {
+  const id = await records.person('ike');
+  await records.administrator('ines');
+  await signIn('ines');
+  await page.goto(`/people/${id}`);
+  await watch.settled();
+  await context.clearCookies();
+  await page.getByRole('button', { name: 'One-time password' }).click();
+  const again = page.getByRole('dialog', { name: 'Sign in again' });
+  await again.getByRole('textbox', { name: 'Password' }).fill(passwordOf('ines'));
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await expect(again).toBeHidden();
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('ike');
+  await expect(page.getByRole('dialog')).toBeVisible();
+});
+
+test('a one-time password is typed once, also where the session has ended', async ({
+  page,
+  records,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const id = await records.person('kira');
+  await signIn('kira');
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  await editor.fill('SELECT kept');
+  await watch.settled();
+  watch.provokes(401, 403);
+  const { body } = await admin.post(`/api/admin/users/${id}/one-time-password`); // ends all sessions
+  await page.getByRole('button', { name: 'Run' }).click();
+  const again = page.getByRole('dialog', { name: 'Sign in again' });
+  await again.getByRole('textbox', { name: 'Password' }).fill(String(body?.['one_time_password']));
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Choose your password' });
+  await expect(dialog).toBeVisible();
+  await watch.settled();
+  await expect(dialog.getByLabel('One-time password')).toHaveCount(0);
+  await dialog.getByLabel('New password').fill(passwordOf('kira'));
+  await dialog.getByRole('button', { name: 'Change password' }).click();
+  await expect(dialog).toBeHidden();
+  await expect(editor).toHaveText('SELECT kept');
 });
 
 test('signing out ends every tab', async ({ page, context, records, signIn, watch }) => {

@@ -50,20 +50,30 @@ export const queryClient = new QueryClient({
   },
 });
 
+export type OwnAccount = Schemas['ConsoleAccountResponse'];
 type ConsoleStart = Schemas['ConsoleStartResponse'];
 const CONSOLE_START_KEY = ['start'];
 
-/** The signed-in account, and whether any administrator exists: without one, nothing can be granted. */
+/**
+ * The signed-in account, and whether any administrator exists: without one, nothing can be granted. While the session has ended, or another
+ * account is signed in, it is the account of this page, so that the page keeps all typed text.
+ */
 export function useConsoleStart() {
   return useQuery({
     queryKey: CONSOLE_START_KEY,
     staleTime: Infinity,
-    queryFn: () => bodyOf(api.GET('/api/auth/console-session')),
+    queryFn: async () => {
+      const start = await bodyOf(api.GET('/api/auth/console-session'));
+      const pageAccount = queryClient.getQueryData<ConsoleStart>(CONSOLE_START_KEY)?.account ?? null;
+      if (pageAccount === null || pageAccount.id === start.account?.id) return start;
+      interrupt('ended');
+      return { ...start, account: pageAccount };
+    },
     refetchInterval: ({ state }) => (state.data?.has_administrator === false ? 3_000 : false),
   });
 }
 
-const PLACEHOLDER_ACCOUNT: Schemas['ConsoleAccountResponse'] = {
+const PLACEHOLDER_ACCOUNT: OwnAccount = {
   id: 0,
   username: '',
   role: 'user',
@@ -72,7 +82,7 @@ const PLACEHOLDER_ACCOUNT: Schemas['ConsoleAccountResponse'] = {
 };
 
 /** The signed-in person. For use in pages only, because pages are shown only after a sign-in. */
-export function useOwnAccount(): Schemas['ConsoleAccountResponse'] {
+export function useOwnAccount(): OwnAccount {
   return useConsoleStart().data?.account ?? PLACEHOLDER_ACCOUNT;
 }
 
@@ -84,21 +94,28 @@ export function useIdentityProvider() {
   });
 }
 
+/** Closes the dialog for an interruption, or opens the one for another, and reads everything again. */
+export async function resume(interruption: Interruption = null): Promise<void> {
+  await queryClient.cancelQueries(); // late refusals of the old session would end the new one
+  interrupt(interruption);
+  await queryClient.invalidateQueries();
+}
+
 /**
- * Checks the session whenever the window gets the focus. Another tab may have ended the session or signed in another account. Requests
- * of this page would then act for that account.
+ * Opens the dialog of an ended session, unless the account with this id is signed in. Requests of this page would act for another account.
+ * @returns the account that is signed in; null: none is
  */
+export async function checkSession(id: number): Promise<OwnAccount | null> {
+  const { account } = await bodyOf(api.GET('/api/auth/console-session'));
+  if (account?.id !== id) interrupt('ended');
+  else if (interruptionState.get() === 'ended') await resume();
+  return account;
+}
+
+/** Checks the session whenever the window gets the focus, because another tab may have ended it or signed in another account. */
 export function useSessionCheck(id: number): void {
   useEffect(() => {
-    const checkSession = async (): Promise<void> => {
-      const { account } = await bodyOf(api.GET('/api/auth/console-session'));
-      if (account?.id !== id) interrupt('ended');
-      else if (interruptionState.get() === 'ended') {
-        interrupt(null);
-        await queryClient.invalidateQueries();
-      }
-    };
-    const listener = (): void => void checkSession().catch(() => undefined);
+    const listener = (): void => void checkSession(id).catch(() => undefined);
     window.addEventListener('focus', listener);
     return () => window.removeEventListener('focus', listener);
   }, [id]);
@@ -123,8 +140,7 @@ export async function signIn(credentials: { username: string; password: string }
   const params = { query: { limit: 1 } };
   const result: unknown = await bodyOf(api.GET('/api/auth/sessions', { params })).catch((error: unknown) => error);
   oneTimePassword = isProblem(result, 'password_change_required') ? credentials.password : '';
-  if (oneTimePassword !== '') interruptionState.set('password-change');
-  await queryClient.invalidateQueries();
+  await resume(oneTimePassword === '' ? null : 'password-change');
 }
 
 /** Reloads the signed-in account, and whether its last proof of identity is recent enough. */

@@ -2,9 +2,11 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import {
+  checkSession,
   type Interruption,
   interrupt,
-  queryClient,
+  type OwnAccount,
+  resume,
   signIn,
   signOut,
   takeOneTimePassword,
@@ -53,7 +55,7 @@ function ProviderSignIn({ provider }: { provider: Schemas['ProviderResponse'] })
 }
 
 /** Password sign-in for administrators, for use when the provider does not work. */
-function AdministratorSignIn() {
+function AdministratorSignIn(props: PasswordSignInProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -63,15 +65,20 @@ function AdministratorSignIn() {
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       />
-      {isOpen && <PasswordSignIn />}
+      {isOpen && <PasswordSignIn {...props} />}
     </>
   );
 }
 
-/** The form to sign in by password. @param props.username the user of a session that has ended; the field is then read-only */
-function PasswordSignIn({ username: knownUsername, onDone }: { username?: string; onDone?: () => Promise<void> }) {
+interface PasswordSignInProps {
+  /** The user of a session that has ended. The field is then read-only. */
+  username?: string;
+}
+
+/** The form to sign in by password. */
+function PasswordSignIn({ username: knownUsername }: PasswordSignInProps) {
   const [credentials, field] = useForm({ username: knownUsername ?? '', password: '' });
-  const signInMutation = useMutation({ mutationFn: () => signIn(credentials), onSuccess: () => onDone?.() });
+  const signInMutation = useMutation({ mutationFn: () => signIn(credentials) });
   return (
     <>
       <form
@@ -148,37 +155,43 @@ function DecorativeLine({ isDashed }: { isDashed: boolean }) {
 
 /** The dialog to sign in again after the session has ended. The page below it keeps all typed text. */
 export function SessionEnded({ reason }: { reason: Interruption }) {
-  const { username, has_password: hasPassword } = useOwnAccount();
+  const account = useOwnAccount();
+  const { username, has_password: hasPassword } = account;
   const { data: provider } = useIdentityProvider();
   if (reason === 'password-change') return <PasswordChange username={username} />;
-  if (!hasPassword || provider?.password_sign_in === false) return <SignInElsewhere />;
+  if (!hasPassword || provider?.password_sign_in === false) return <SignInElsewhere account={account} />;
   return (
     <Dialog title="Sign in again">
       <p>Your session has ended. What is on this page is kept.</p>
-      <PasswordSignIn username={username} onDone={resumeAfterSignIn} />
+      <PasswordSignIn username={username} />
     </Dialog>
   );
 }
 
-async function resumeAfterSignIn(): Promise<void> {
-  await queryClient.cancelQueries(); // late refusals of the old session would end the new one
-  interrupt(null);
-  return queryClient.invalidateQueries();
-}
-
 /** A link to sign in at the provider in another tab, so that this tab keeps its typed text. */
-function SignInElsewhere() {
+function SignInElsewhere({ account: { id, username, role, has_password: hasPassword } }: { account: OwnAccount }) {
+  const checkMutation = useMutation({ mutationFn: () => checkSession(id) });
+  const { data: signedInAccount } = checkMutation;
   return (
     <Dialog title="Sign in again">
       <p>
         Your session has ended. Sign in at the provider in another tab, then go on here. What is on this page is kept.
       </p>
+      {signedInAccount !== undefined && (
+        <Note icon="warn" role="alert">
+          {signedInAccount === null
+            ? 'You are not signed in yet.'
+            : `${signedInAccount.username} is signed in. Sign in as ${username}.`}
+        </Note>
+      )}
+      {checkMutation.isError && <Failure problem={checkMutation.error} />}
       <div className="actions">
-        <Button text="Go on" look="quiet" onClick={() => void resumeAfterSignIn()} />
+        <Button text="Go on" look="quiet" onClick={() => checkMutation.mutate()} />
         <a className="button button--primary" href="/api/auth/oidc/console?to=/me" target="_blank" rel="noopener">
           Sign in at the provider
         </a>
       </div>
+      {role === 'admin' && hasPassword && <AdministratorSignIn username={username} />}
     </Dialog>
   );
 }
@@ -189,7 +202,7 @@ function PasswordChange({ username }: { username: string }) {
   const [isPasswordKnown] = useState(body.current_password !== '');
   const passwordMutation = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/auth/password', { body })),
-    onSuccess: resumeAfterSignIn,
+    onSuccess: () => resume(),
   });
   return (
     <Dialog title="Choose your password">
