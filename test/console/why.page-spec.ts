@@ -107,9 +107,18 @@ test('the answer about one person never stands under the name of another', async
   await expect(heading).toHaveText(/^vic_why may not SELECT/);
 });
 
-test('people ask why about themselves alone', async ({ page, records, signIn }) => {
+test('people ask why about themselves alone, and copy what to ask for', async ({
+  page,
+  context,
+  records,
+  admin,
+  signIn,
+}) => {
   const joe = await records.person('joe_why');
   await records.grant({ type: 'user', id: joe }, 'own.a');
+  const deny = { kind: 'deny', principal: { type: 'everyone' }, resource: { catalog: 'own', schema: 'b' } };
+  const policy = Number((await admin.post('/api/admin/policies', { ...deny, privileges: ['INSERT'] })).body?.['id']);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await signIn('joe_why');
   await page.goto('/why?principal=user:1&privilege=SELECT&catalog=own&schema=b&table=t');
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(
@@ -118,9 +127,21 @@ test('people ask why about themselves alone', async ({ page, records, signIn }) 
   await expect(page.getByRole('combobox', { name: 'Person or group' })).toHaveCount(0);
   await expect(page.getByText('Only administrators see why about others. This answer is about you.')).toBeVisible();
   await expectAccessible(page);
+  const copy = page.getByRole('button', { name: 'Copy a request' });
+  const copied = () => page.evaluate('navigator.clipboard.readText()');
+  await copy.click();
+  await expect.poll(copied).toBe('Please, for joe_why: Grant SELECT on own.b.t to joe_why.');
+  await page.goto('/why?privilege=INSERT&catalog=own&schema=b&table=t');
+  await expect(page.getByRole('region', { name: 'Nearest change' })).toContainText(`Except you from policy ${policy}.`);
+  await copy.click();
+  await expect
+    .poll(copied)
+    .toBe(`Please, for joe_why: Grant INSERT on own.b.t to joe_why. Except joe_why from policy ${policy}.`);
   await page.goto(`/why?principal=user:${joe}&privilege=SELECT&catalog=own&schema=a&table=t`);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^You may SELECT from own\.a\.t/);
   await expect(page.getByText('Only administrators see why about others.')).toBeHidden();
+  await expect(page.getByRole('region', { name: 'Nearest change' })).toBeVisible();
+  await expect(copy).toHaveCount(0);
 });
 
 test('the nearest change is a filled draft, of what gives as of what takes', async ({

@@ -5,12 +5,13 @@ export interface PrincipalRef {
   name?: string;
 }
 
-/** A part of a sentence: text, a link, a principal, a node, or a moment. */
+/** A part of a sentence: text, a link, a principal, a node, privileges, or a moment. */
 export type TextPart =
   | string
   | { text: string; href: string }
   | { principal: PrincipalRef }
   | { node: object }
+  | { privileges: readonly string[] }
   | { time: string };
 
 /** The text of a principal in addresses: `user:12`, `group:3`, `engine:NAME`, `everyone`. */

@@ -1,4 +1,12 @@
-import { prepositionOf, questionFromAddress, restrictionText, whyAddress, whyAddressOfEntry } from './why-address.js';
+import {
+  prepositionOf,
+  questionFromAddress,
+  requestText,
+  restrictionText,
+  stepSentence,
+  whyAddress,
+  whyAddressOfEntry,
+} from './why-address.js';
 
 const asked = (address: string) => questionFromAddress(new URLSearchParams(address.split('?')[1]));
 
@@ -66,5 +74,33 @@ describe('the question of Why', () => {
     ['orders', [{ policy_id: 3, kind: 'row_filter', resource: orders }], 'row filter 3 on sales.eu.orders takes it'],
   ])('of %s names what takes it: %j', (table, restrictions, text) => {
     expect(restrictionText(restrictions, { table })).toBe(text);
+  });
+});
+
+describe('the nearest change', () => {
+  const ana = { type: 'user', id: 4, name: 'ana' } as const;
+  const bo = { type: 'user', id: 5, name: 'bo' } as const;
+  const resource = { catalog: 'sales', schema: 'eu' };
+
+  it.each<[Parameters<typeof stepSentence>[0], string]>([
+    [{ kind: 'grant', principal: ana, resource, privileges: ['SELECT'] }, 'Grant SELECT on sales.eu to ana.'],
+    [{ kind: 'revoke', grant_id: 12 }, 'Revoke grant 12.'],
+    [{ kind: 'except', policy_id: 9, principal: ana }, 'Except ana from policy 9.'],
+    [{ kind: 'deny', principal: ana, resource, privileges: ['SELECT'] }, 'Deny SELECT on sales.eu for ana.'],
+    [
+      { kind: 'hidden_column', principal: ana, resource: { ...resource, table: 'orders', column: 'email' } },
+      'Hide column email of sales.eu.orders from ana.',
+    ],
+    [{ kind: 'activate', principal: bo }, 'Activate the account of bo.'],
+  ])('is asked for in one sentence a step: %j', (step, sentence) => {
+    expect(requestText([step, step], ana)).toBe(`Please, for ana: ${sentence} ${sentence}`);
+  });
+
+  it('calls the person who asks *you*, and nobody else', () => {
+    const activate = (principal: typeof ana | typeof bo) => stepSentence({ kind: 'activate', principal }, ana);
+    expect([activate(ana), activate(bo)]).toEqual([
+      ['Activate the account of ', 'you', '.'],
+      ['Activate the account of ', 'bo', '.'],
+    ]);
   });
 });

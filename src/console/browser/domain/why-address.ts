@@ -12,7 +12,7 @@ import {
 } from './grant-form.js';
 import { pathText } from './node-path.js';
 import { POLICY_KIND_NAMES } from './policy-form.js';
-import { type PrincipalRef, parsePrincipal, principalParameter } from './principal.js';
+import { type PrincipalRef, parsePrincipal, principalName, principalParameter, type TextPart } from './principal.js';
 
 /** The address of the page *Why* about a principal, a privilege and a node. */
 export function whyAddress(principal: PrincipalRef, privilege: string, node: object): string {
@@ -88,4 +88,41 @@ export function restrictionText(restrictions: readonly Restriction[], { table }:
 function isForBaseTable({ kind, resource }: Restriction, table = ''): boolean {
   const { table: policyTable } = resource as TableAndColumn;
   return table.includes('$') && (policyTable === undefined ? kind !== 'deny' : policyTable !== table);
+}
+
+type Step = Schemas['ChangeStepResponse'];
+
+/** A step of the nearest change as a sentence: *Grant SELECT on sales.eu to ana.* @param asker the principal who is called *you*; null: nobody is */
+export function stepSentence(step: Step, asker: PrincipalRef | null): TextPart[] {
+  const { kind, principal = asker ?? { type: '' }, resource = {}, privileges = [] } = step;
+  const isAsker = asker !== null && principalParameter(principal) === principalParameter(asker);
+  // People who ask about themselves may not open the pages of others.
+  const person = isAsker ? 'you' : asker === null ? { principal } : principalName(principal);
+  const node = { node: resource };
+  switch (kind) {
+    case 'grant':
+      return ['Grant ', { privileges }, ' on ', node, ' to ', person, '.'];
+    case 'revoke':
+      return [`Revoke grant ${step.grant_id}.`];
+    case 'except':
+      return ['Except ', person, ` from policy ${step.policy_id}.`];
+    case 'deny':
+      return ['Deny ', { privileges }, ' on ', node, ' for ', person, '.'];
+    case 'hidden_column':
+      return [`Hide column ${(resource as TableAndColumn).column ?? ''} of `, node, ' from ', person, '.'];
+    case 'activate':
+      return ['Activate the account of ', person, '.'];
+  }
+}
+
+/** A text with which a person can ask an administrator for the nearest change: *Please, for ana: Except ana from policy 9.* */
+export function requestText(steps: readonly Step[], asker: PrincipalRef): string {
+  const partText = (part: TextPart): string => {
+    if (typeof part === 'string') return part;
+    if ('node' in part) return pathText(part.node);
+    if ('privileges' in part) return part.privileges.join(', ');
+    return 'principal' in part ? principalName(part.principal) : '';
+  };
+  const sentences = steps.map((step) => stepSentence(step, null).map(partText).join(''));
+  return `Please, for ${principalName(asker)}: ${sentences.join(' ')}`;
 }

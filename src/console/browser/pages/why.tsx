@@ -141,7 +141,7 @@ interface AnswerProps {
 
 function Answer({ explanation, question, principal, isSelf }: AnswerProps) {
   const { search, change } = useAddress();
-  const { allowed, rule, ways, smallest_change: nearestChange } = explanation;
+  const { allowed, rule, ways } = explanation;
   const personText = isSelf ? 'You' : (principal.name ?? '');
   const shownWays = search.has('ways') ? ways : ways.slice(0, INITIALLY_SHOWN_WAYS);
   return (
@@ -180,7 +180,7 @@ function Answer({ explanation, question, principal, isSelf }: AnswerProps) {
             <RestrictingPolicies policies={explanation.policies} isDenied={!allowed} />
           </div>
         )}
-        <NearestChange change={nearestChange} isSelf={isSelf} />
+        <NearestChange explanation={explanation} asker={isSelf ? principal : null} />
         {isSelf && !allowed && <NearbyNodes node={question.node} />}
       </div>
     </>

@@ -2,7 +2,7 @@ import { Fragment } from 'react';
 import { Link } from 'wouter';
 import { type AuditEvent, eventText } from '../domain/audit-text.js';
 import type { TextPart } from '../domain/principal.js';
-import { Moment, Path } from './display.js';
+import { Moment, Path, Privileges } from './display.js';
 import { PrincipalLink } from './principal-combobox.js';
 
 /** A sentence with links to the principals and nodes in it. */
@@ -14,6 +14,7 @@ function renderPart(part: TextPart) {
   if (typeof part === 'string') return part;
   if ('href' in part) return <Link href={part.href}>{part.text}</Link>;
   if ('principal' in part) return <PrincipalLink principal={part.principal} />;
+  if ('privileges' in part) return <Privileges names={part.privileges} />;
   return 'node' in part ? <Path node={part.node} /> : <Moment time={part.time} />;
 }
 

@@ -6,10 +6,18 @@ import { newGrantAddress, grantAddress, type Node, nodeFormOf } from '../domain/
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { addressOfPolicy, type PolicyKind, NEW_POLICY } from '../domain/policy-form.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
-import { isAboutSeveralPeople, restrictionText, whyAddressOfEntry, type WhyQuestion } from '../domain/why-address.js';
+import {
+  isAboutSeveralPeople,
+  requestText,
+  restrictionText,
+  stepSentence,
+  whyAddressOfEntry,
+  type WhyQuestion,
+} from '../domain/why-address.js';
 import { ButtonLink, CopyButton, Icon } from './controls.js';
-import { addressOf, Moment, type PrincipalRef, Path, Principal, Privileges, PrincipalIcon } from './display.js';
+import { addressOf, Moment, type PrincipalRef, Path, Privileges, PrincipalIcon } from './display.js';
 import { Region } from './page.js';
+import { Sentence } from './sentence.js';
 
 export type Explanation = Schemas['ExplanationResponse'];
 export type ExplainedWay = Explanation['ways'][number];
@@ -259,8 +267,12 @@ function FirstChain({ principal, privilege, resource }: HeldAccess & { principal
 
 type Step = Schemas['ChangeStepResponse'];
 
-/** An instruction: the smallest change that would give the privilege, or take it away if the principal has it. */
-export function NearestChange({ change, isSelf }: { change: Explanation['smallest_change']; isSelf: boolean }) {
+/**
+ * An instruction: the smallest change that would give the privilege, or take it away if the principal has it.
+ * @param props.asker the signed-in person, if the explanation is about that person; null: an administrator asks about anybody
+ */
+export function NearestChange({ explanation, asker }: { explanation: Explanation; asker: PrincipalRef | null }) {
+  const { allowed, smallest_change: change } = explanation;
   return (
     <Region title="Nearest change">
       <div className="panel stack stack--tight">
@@ -270,56 +282,21 @@ export function NearestChange({ change, isSelf }: { change: Explanation['smalles
           change.steps.map((step) => (
             <div key={JSON.stringify(step)} className="stack stack--tight">
               <p>
-                <StepText step={step} isSelf={isSelf} />
+                <Sentence parts={stepSentence(step, asker)} />
+                {asker !== null && step.kind === 'grant' && ' An administrator can make it.'}
               </p>
-              {!isSelf && <StepLink step={step} />}
+              {asker === null && <StepLink step={step} />}
             </div>
           ))
         )}
-        {change !== null && isSelf && (
+        {change !== null && asker !== null && !allowed && (
           <div className="row">
-            <CopyButton value={requestText(change.steps)} text="Copy a request" />
+            <CopyButton value={requestText(change.steps, asker)} text="Copy a request" />
           </div>
         )}
       </div>
     </Region>
   );
-}
-
-function StepText({ step, isSelf }: { step: Step; isSelf: boolean }) {
-  const { kind, principal, resource = {}, privileges = [] } = step;
-  const person = isSelf || principal === undefined ? 'you' : <Principal principal={principal} />;
-  const nodePath = <Path node={resource} />;
-  switch (kind) {
-    case 'grant':
-      return (
-        <>
-          Grant <Privileges names={privileges} /> on {nodePath} to {person}.{isSelf && ' An administrator can make it.'}
-        </>
-      );
-    case 'revoke':
-      return <>Revoke grant {step.grant_id}.</>;
-    case 'except':
-      return (
-        <>
-          Except {person} from policy {step.policy_id}.
-        </>
-      );
-    case 'deny':
-      return (
-        <>
-          Deny <Privileges names={privileges} /> on {nodePath} for {person}.
-        </>
-      );
-    case 'hidden_column':
-      return (
-        <>
-          Hide column <code>{'column' in resource ? resource.column : ''}</code> of {nodePath} from {person}.
-        </>
-      );
-    case 'activate':
-      return <>Activate the account of {person}.</>;
-  }
 }
 
 function StepLink({ step }: { step: Step }) {
@@ -344,12 +321,4 @@ function stepLinkOf({ kind, principal, resource = {}, privileges = [], policy_id
   const { column = '' } = resource as { column?: string };
   const form = { ...NEW_POLICY, ...nodeFormOf(resource), kind: kind as PolicyKind, principal, privileges, column };
   return { href: `/policies/new?${addressOfPolicy(form).toString()}`, text };
-}
-
-/** A text with which a person can ask an administrator for the change. */
-function requestText(steps: readonly Step[]): string {
-  const texts = steps.map(
-    ({ kind, privileges = [], resource = {} }) => `${kind} ${privileges.join(', ')} on ${pathText(resource)}`,
-  );
-  return `Please: ${texts.join('; ')}`;
 }
