@@ -163,9 +163,27 @@ test('a fault of the compiler shows its counterexample, and nothing is published
   await grantline.command(['acl', 'sync'], brokenBuild(folder, ONE_GROUP_ALONE));
   await signIn('admin');
   await page.goto('/publications');
-  await expect(page.getByRole('region', { name: 'Counterexample' })).toContainText(ONE_GROUP_ALONE.found);
+  const counterexample = page.getByRole('region', { name: 'Counterexample' });
+  await expect(counterexample).toContainText(ONE_GROUP_ALONE.found);
+  await expect(counterexample).toContainText('The last run was refused by the checks below. Revokes go out meanwhile.');
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Version 3');
   await expectAccessible(page);
+  await page.getByRole('table', { name: 'Publications' }).getByRole('link', { name: 'Run' }).first().click();
+  await expect(
+    counterexample.filter({
+      hasText: 'Why this run did not publish the grants as they were. Revokes went out meanwhile.',
+    }),
+  ).toContainText(ONE_GROUP_ALONE.found);
+  // A run that cannot publish revokes either.
+  await page.route('**/api/admin/acl/status', async (route) => {
+    const answer = await route.fetch();
+    const status = (await answer.json()) as { last_reasons: object[] };
+    const reason = { code: 'withdrawal-impossible', severity: 'error', message: 'revoked access stays open' };
+    await route.fulfill({ response: answer, json: { ...status, last_reasons: [...status.last_reasons, reason] } });
+  });
+  await page.goto('/publications');
+  await expect(counterexample).toContainText('The last run was refused by the checks below. The rules before it stay.');
+  await page.unroute('**/api/admin/acl/status');
 });
 
 test('the audit trail leads to what it is about', async ({ page, signIn }) => {

@@ -62,7 +62,14 @@ export function Publications() {
       {status !== undefined && <PublishingFacts status={status} />}
       {status !== undefined && <AttentionNotices status={status} />}
       {openRun !== undefined && (
-        <Counterexample reasons={openRun.reasons} hint="Why this run published nothing. The rules before it stayed." />
+        <Counterexample
+          reasons={openRun.reasons}
+          hint={
+            isNothingPublished(openRun.outcome, openRun.reasons)
+              ? 'Why this run published nothing. The rules before it stayed.'
+              : 'Why this run did not publish the grants as they were. Revokes went out meanwhile.'
+          }
+        />
       )}
       {hasTimeline && <LastDay entries={history.items} status={status} />}
       <PublicationTable
@@ -127,6 +134,13 @@ function PublishOutcome({ result }: { result: Schemas['SyncResponse'] }) {
   );
 }
 
+/** Whether a run left the rules as they were. Other refused runs publish what was taken away ("How it ends" in docs/sync-run.md). */
+function isNothingPublished(outcome: Run['outcome'], reasons: Run['reasons']): boolean {
+  return (
+    outcome === 'failed' || reasons.some(({ code }) => /^(withdrawal-impossible|restore-contradicted)$/.test(code))
+  );
+}
+
 /** Notices of states that an administrator must act on, such as a change that waits for an approval, a refused run, or a restored older version. */
 function AttentionNotices({ status }: { status: Status }) {
   const {
@@ -154,7 +168,11 @@ function AttentionNotices({ status }: { status: Status }) {
       {waitingChange === null && lastOutcome === 'refused' && (
         <Counterexample
           reasons={status.last_reasons}
-          hint="The last run was refused, because the rules would not give what the grants say. The rules before it stay."
+          hint={`The last run was refused by the checks below. ${
+            isNothingPublished(lastOutcome, status.last_reasons)
+              ? 'The rules before it stay.'
+              : 'Revokes go out meanwhile.'
+          }`}
         />
       )}
       {lastOutcome === 'failed' && (
