@@ -3,6 +3,8 @@ import { column, failed } from '../support/fakes/fake-trino.js';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test } from './running/console-test.js';
 
+test.use({ environment: { QUERY_MAX_ROWS: '2000' } });
+
 const COLUMNS = [column('country', 'varchar'), column('orders', 'bigint')];
 
 test('a statement runs, shows its rows and is saved as CSV', async ({ page, grantline, records, signIn }) => {
@@ -145,6 +147,43 @@ test('names that the person may see are completed, and rows come as somebody scr
     await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
     await expect(page.getByRole('status')).toHaveText(/^1,500 rows, /, { timeout: 500 });
   }).toPass();
+});
+
+test('a result that the limit of rows has cut says so', async ({ page, grantline, records, signIn }) => {
+  await records.person('wim');
+  await signIn('wim');
+  const rows = Array.from({ length: 2500 }, (_, row) => [`C${row}`, row]);
+  grantline.engine.answers('SELECT more', { columns: COLUMNS, data: rows });
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  await editor.fill('SELECT more');
+  await editor.press('Control+Enter');
+  await expect(page.getByRole('status')).toHaveText(/^the first 1,000 rows, /);
+  await page.keyboard.press('Tab');
+  await expect(async () => {
+    await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+    await expect(page.getByRole('status')).toHaveText(/^the first 2,000 rows: the service's limit, /, { timeout: 500 });
+  }).toPass();
+});
+
+test('too many statements and unread rows are no attempts', async ({ page, records, signIn, watch }) => {
+  await records.person('xara');
+  await signIn('xara');
+  watch.provokes(429);
+  await page.goto('/sql');
+  await page.getByRole('textbox', { name: 'SQL statement' }).fill('SELECT one more');
+  for (const [code, text] of [
+    ['too_many_queries', 'Too many of your statements are running.'],
+    ['too_many_unread_rows', 'Your statements hold too many unread rows.'],
+  ] as const) {
+    const json = { code, status: 429, detail: 'Refused', request_id: 'r-4' };
+    await page.route('**/api/queries', (route) =>
+      route.fulfill({ status: 429, headers: { 'Retry-After': '5' }, json }),
+    );
+    await page.getByRole('button', { name: 'Run' }).click();
+    await expect(page.getByRole('alert')).toContainText(text);
+    await page.unroute('**/api/queries');
+  }
 });
 
 test('names of the schema are offered before keywords', async ({ page, records, signIn }) => {

@@ -18,6 +18,8 @@ export interface Results {
   columns: readonly Schemas['QueryColumn'][];
   rows: readonly (readonly unknown[])[];
   nextCursor: string | null;
+  /** Whether the service's limit of rows (QUERY_MAX_ROWS) ended the results. */
+  isTruncated: boolean;
   readAt: Date;
   durationSeconds: number;
 }
@@ -58,7 +60,7 @@ export function useStatement() {
         changeState({ runningQuery: null, fault: { query, error: query.error } });
         return;
       }
-      const page = await readRows(query.id, null, READ_SIZE);
+      const page = await readResultRows(query.id, null);
       openQueryId.current = page.nextCursor === null ? null : query.id;
       const durationSeconds = (performance.now() - startedAt) / 1000;
       const results = { statement, queryId: query.id, readAt: now(), durationSeconds, ...page };
@@ -72,11 +74,11 @@ export function useStatement() {
     if (nextCursor === null || isReading.current) return;
     isReading.current = true;
     try {
-      const page = await readRows(queryId, nextCursor, READ_SIZE);
+      const page = await readResultRows(queryId, nextCursor);
       if (page.nextCursor === null) openQueryId.current = null;
       setState(({ results, ...state }) => {
-        const { nextCursor, rows } = page;
-        return { ...state, results: results && { ...results, nextCursor, rows: [...results.rows, ...rows] } };
+        const { columns: _, rows, ...ending } = page;
+        return { ...state, results: results && { ...results, ...ending, rows: [...results.rows, ...rows] } };
       });
     } catch (problem) {
       changeState({ fault: await faultOf(problem as Error, queryId) });
@@ -137,6 +139,13 @@ async function readRows(id: string, startCursor: string | null, { limit, minRows
     result.nextCursor = next;
   } while (result.nextCursor !== null && result.rows.length < minRows);
   return result;
+}
+
+/** Reads rows to show. After the last rows, the query says whether there were more than the service's limit. */
+async function readResultRows(id: string, startCursor: string | null) {
+  const page = await readRows(id, startCursor, READ_SIZE);
+  const query = page.nextCursor === null ? await readQuery(id).catch(() => null) : null;
+  return { ...page, isTruncated: query?.truncated === true };
 }
 
 /** The first rows of a statement, which runs as the signed-in person. Further rows are dropped. @throws Problem, or Error with the engine's message */

@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react';
 import type { Schemas } from '../api/client.js';
 import { queryClient, useOwnAccount } from '../api/session.js';
 import { type StatementFault, type Results, type Statement, submitStatement, useStatement } from '../api/statements.js';
-import { numberText } from '../domain/count-text.js';
+import { countText } from '../domain/count-text.js';
 import { parseRefusal } from '../domain/engine-refusal.js';
 import { clockTime } from '../domain/moment-text.js';
 import { whyAddress } from '../domain/why-address.js';
@@ -169,11 +169,12 @@ function statusText(results: Results | null, runningQuery: SqlResultsProps['runn
     return percent === null ? 'Running' : `Running, ${Math.round(percent)} %`;
   }
   if (results === null) return 'Nothing was run yet.';
-  const { rows, nextCursor, columns, durationSeconds } = results;
+  const { rows, nextCursor, isTruncated, columns, durationSeconds } = results;
   const durationText = `${durationSeconds.toLocaleString('en', { maximumFractionDigits: 1 })} s`;
   if (columns.length === 0) return `Done, ${durationText}`;
-  const count = numberText(rows.length);
-  return `${nextCursor === null ? count : `the first ${count}`} ${rows.length === 1 ? 'row' : 'rows'}, ${durationText}`;
+  const rowsText = countText(rows.length, 'row');
+  if (isTruncated) return `the first ${rowsText}: the service's limit, ${durationText}`;
+  return `${nextCursor === null ? '' : 'the first '}${rowsText}, ${durationText}`;
 }
 
 /** Downloads all rows as a file. Runs the statement again, because rows can be read only once. */
@@ -187,7 +188,7 @@ function CsvLink({ results, showFailure }: Pick<SqlResultsProps, 'showFailure'> 
     <a
       className="button button--small"
       href={csvAddress(results.queryId)}
-      title="Runs the statement again, and saves all rows"
+      title={`Runs the statement again, and saves all rows${results.isTruncated ? ' up to the same limit' : ''}`}
       onClick={(event) => {
         event.preventDefault();
         downloadRows().catch(showFailure);

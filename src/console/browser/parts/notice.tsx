@@ -54,6 +54,8 @@ const FAILURE_TEXTS: Record<string, string> = {
   approval_not_awaited: 'This text is no longer proposed. If a newer one waits, look at it before you approve.',
   reauthentication_required: 'Confirm with your password: the last time is more than 5 minutes ago.',
   last_administrator: 'This is the last active administrator. Make somebody else one first.',
+  too_many_queries: 'Too many of your statements are running. Wait until one ends, or cancel it, then run this again.',
+  too_many_unread_rows: 'Your statements hold too many unread rows. Read or cancel some, then run this again.',
   sync_in_progress: 'A run is going on. Try again in a moment.',
   busy: 'The service is busy. Try again in a moment.',
   cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
@@ -77,7 +79,7 @@ function canSucceedLater(problem: Error): boolean {
 /** A failure in one sentence. */
 export function failureText(problem: Error): string {
   if (!(problem instanceof Problem)) return problem.message;
-  if (problem.status === 429 && problem.retryAfter !== null) {
+  if (problem.status === 429 && problem.retryAfter !== null && !(problem.code in FAILURE_TEXTS)) {
     const retryTime = new Date(now().getTime() + problem.retryAfter * 1000);
     return `Too many attempts from here. Try again at ${clockTime(retryTime)}.`;
   }
