@@ -31,7 +31,7 @@ const GAUGES = {
 };
 
 const GAUGES_OF_TARGETS = {
-  live: '1: the engine uses the last version; asked every 15 s, every 2 s until it does. Only of the first `target`, which the configured engine reads, and of `opa`: the canary and every instance of the last five minutes say so.',
+  live: '1: the engine uses the last version; asked every 15 s, every 2 s until it does. Only of the first `target`, which the configured engine reads, and of `opa` once OPA reports: canary and instances of five minutes say so.',
   bytes:
     'Size of the last version by `target`, of `opa` packed; a ConfigMap holds 1,048,576 bytes with the previous one.',
   target_available:
@@ -132,9 +132,10 @@ export class AclSyncMetrics {
     this.targetGauges.available.set({ target }, isAvailable ? 1 : 0);
   }
 
-  /** Sets the gauges of a target that another module serves, such as OPA. */
-  setServedTarget(target: string, isLive: boolean, bytes: number): void {
-    this.targetGauges.live.set({ target }, isLive ? 1 : 0);
+  /** Sets the gauges of a target that another module serves, such as OPA. `isLive` is null if no engine is known to use the target. */
+  setServedTarget(target: string, isLive: boolean | null, bytes: number): void {
+    if (isLive === null) this.targetGauges.live.remove({ target });
+    else this.targetGauges.live.set({ target }, isLive ? 1 : 0);
     this.targetGauges.bytes.set({ target }, bytes);
   }
 

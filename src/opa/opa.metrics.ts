@@ -39,8 +39,10 @@ export class OpaMetrics implements Probe {
       this.instanceGauge.set({ state }, status.instances.filter((each) => each.state === state).length);
     const { liveRevision, publishedRevision } = status;
     const isLive = liveRevision !== null && liveRevision === publishedRevision;
-    this.targetMetrics.setServedTarget('opa', isLive, this.bundles.bytes);
     const isEngineTarget = this.settings.acl.opa?.isFirst === true;
+    // Without a report no engine is known to ask OPA, for example before OPA is installed (docs/opa.md, the careful way over).
+    const isReported = isEngineTarget || status.instances.some(({ state }) => state !== 'gone');
+    this.targetMetrics.setServedTarget('opa', isReported ? isLive : null, this.bundles.bytes);
     if (isLive && liveRevision !== this.liveRevision && isEngineTarget) await this.engineWatch.recordLive(liveRevision);
     this.liveRevision = liveRevision;
   }

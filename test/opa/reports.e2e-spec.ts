@@ -55,6 +55,13 @@ describe('reports of OPA', () => {
     expect((await report(service, body)).statusCode).toBe(204);
   };
 
+  it('say nothing about a version that is live as long as no instance has reported', async () => {
+    await until(async () => (await gauges()).includes('grantline_opa_instances{state="live"} 0'));
+    const text = (await gauges()).join('\n');
+    expect(text).toMatch(/^grantline_acl_bytes\{target="opa"\} [1-9]\d+$/m);
+    expect(text).not.toContain('grantline_acl_live{target="opa"');
+  });
+
   it('show the revision of each instance, and whether all decide by the newest', async () => {
     await accept('trino-0');
     await accept('trino-1', { active_revision: 'v0-0123456789ab' });
@@ -140,6 +147,12 @@ describe('reports of OPA', () => {
     expect(await statusOf(admin)).toMatchObject({
       instances: [{ instance: 'odd', revision: null, errors: [] }, {}, {}],
     });
+  });
+
+  it('do not count any more after five minutes', async () => {
+    service.clock.advance(301);
+    await until(async () => !(await gauges()).some((line) => line.startsWith('grantline_acl_live{target="opa"')));
+    expect(await statusOf(admin)).toMatchObject({ targets: [{}, { live: null }] });
   });
 
   it('are of 100 instances', async () => {
