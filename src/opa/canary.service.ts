@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Gauge, Registry } from 'prom-client';
-import { type CanaryVerdict, judgeCanary } from '../acl-sync/domain/opa-status.js';
+import { type CanaryVerdict, judgeCanary, LOADING_MS } from '../acl-sync/domain/opa-status.js';
 import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
 import { revisionOf } from '../acl-sync/domain/target-state.js';
 import type { Probe } from '../acl-sync/heartbeat.service.js';
@@ -24,7 +24,9 @@ const INTERVAL_MS = { version: 2_000, wrong: 10_000, right: 60_000 };
 export class CanaryService implements Probe {
   readonly failureMessage = 'canary of OPA could not be recorded';
   private readonly verdictGauge: Gauge;
-  private newestBundle: { revision: string; since: number } | null = null;
+  /** The newest versions, oldest first: the one that OPA must have loaded by now, and those found after it. */
+  private versions: { version: number; foundAt: number }[] = [];
+  private newestRevision: string | null = null;
   private lastAskedAt = -Infinity;
   private verdict: CanaryVerdict = 'loading';
   /** The wrong answer that is already logged. Null means that the engine gave no answer. */
@@ -53,19 +55,23 @@ export class CanaryService implements Probe {
     const newest = await this.history.newestAccess();
     if (newest === null) return;
     const revision = revisionOf(newest);
-    const isNewVersion = revision !== this.newestBundle?.revision;
-    if (isNewVersion || this.newestBundle === null) this.newestBundle = { revision, since: this.timers.now() };
+    const isNewVersion = revision !== this.newestRevision;
+    if (isNewVersion) this.versions.push({ version: newest.version, foundAt: this.timers.now() });
+    this.newestRevision = revision;
     const isQuestionDue = this.verdict !== 'right' || this.timers.now() - this.lastAskedAt >= INTERVAL_MS.right;
     if (!isNewVersion && !isQuestionDue) return;
     const rows = await this.engine.readColumn(REVISION_STATEMENT);
     const answer = rows && (rows.join(', ').slice(0, 200) || 'no row');
     this.lastAskedAt = this.timers.now();
-    this.judge(answer, revision, this.lastAskedAt - this.newestBundle.since);
+    this.judge(answer, revision);
     await this.reports.recordCanary({ answer, at: this.clock.now() });
   }
 
-  private judge(answer: string | null, revision: string, elapsedMs: number): void {
-    this.verdict = judgeCanary(answer, revision, elapsedMs);
+  private judge(answer: string | null, revision: string): void {
+    // Counted for each version on its own: versions that follow each other quickly must not hide that OPA loads none of them.
+    const dueIndex = this.versions.findLastIndex(({ foundAt }) => this.lastAskedAt - foundAt >= LOADING_MS);
+    this.versions = this.versions.slice(Math.max(dueIndex, 0));
+    this.verdict = judgeCanary(answer, revision, dueIndex === -1 ? 0 : (this.versions[0]?.version ?? 0));
     if (this.verdict !== 'loading') this.verdictGauge.set(this.verdict === 'right' ? 1 : 0);
     if (this.verdict === 'wrong' && answer !== this.loggedAnswer)
       this.log.error('OPA_CANARY_WRONG', { revision, answer });

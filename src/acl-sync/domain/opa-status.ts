@@ -36,7 +36,7 @@ export interface OpaStatus extends OpaReports {
 /** The greatest age of a report or answer that still counts. */
 const MAX_REPORT_AGE_MS = 5 * 60_000;
 
-const REVISION = /^v\d+-[0-9a-f]{12}$/;
+const REVISION = /^v(\d+)-[0-9a-f]{12}$/;
 
 /**
  * Judges the reports of all instances against the published revision.
@@ -73,12 +73,13 @@ export function opaFault({ instances, canary }: OpaStatus): string | null {
 }
 
 /** The time after a publication during which the engine may still answer with an older version. */
-const LOADING_MS = 30_000;
+export const LOADING_MS = 30_000;
 
 export type CanaryVerdict = 'right' | 'loading' | 'wrong';
 
-/** Judges an answer to the canary statement: only `newestRevision` is right. @param msSinceNewest time since `newestRevision` was found */
-export function judgeCanary(answer: string | null, newestRevision: string, msSinceNewest: number): CanaryVerdict {
+/** Judges an answer to the canary statement: only `newestRevision` is right. @param dueVersion the oldest version that may still answer */
+export function judgeCanary(answer: string | null, newestRevision: string, dueVersion: number): CanaryVerdict {
   if (answer === newestRevision) return 'right';
-  return msSinceNewest < LOADING_MS && REVISION.test(answer ?? '') ? 'loading' : 'wrong';
+  const version = Number(REVISION.exec(answer ?? '')?.[1] ?? -1);
+  return version >= dueVersion ? 'loading' : 'wrong';
 }
