@@ -1,4 +1,5 @@
 import type { Locator, Page } from '@playwright/test';
+import { expectAccessible } from './running/accessibility.js';
 import { expect, test } from './running/console-test.js';
 
 /** Tabs on until that has the focus. */
@@ -94,4 +95,52 @@ test('the focus stays where somebody works, whatever is closed or taken away', a
   await tabTo(page, page.getByRole('button', { name: 'Remove State live' }), true);
   await page.keyboard.press('Enter');
   await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused();
+});
+
+test('the first field with an error is focused, and each error belongs to its field', async ({
+  page,
+  records,
+  signIn,
+  watch,
+}) => {
+  const tia = await records.person('tia');
+  await signIn('admin');
+  const principal = page.getByRole('combobox', { name: 'Person or group' });
+  const privileges = page.getByRole('group', { name: 'Privileges' });
+  const grant = page.getByRole('button', { name: 'Grant', exact: true });
+  await page.goto('/grants/new');
+  await grant.press('Enter');
+  await expect(principal).toBeFocused();
+  await expect(principal).toHaveAccessibleDescription('Choose who gets it.');
+  await expect(privileges).toHaveAccessibleDescription('Choose at least one.');
+  await expectAccessible(page);
+  await page.goto(`/grants/new?principal=user:${tia}&on=queries&privilege=SELECT`);
+  await expect(principal).toHaveValue('tia');
+  await grant.press('Enter');
+  const whose = page.getByRole('combobox', { name: 'Whose' });
+  await expect(whose).toBeFocused();
+  await expect(whose).toHaveAccessibleDescription('Say whose queries.');
+  await page.getByRole('radio', { name: 'Engine' }).check({ force: true });
+  await grant.press('Enter');
+  await expect(privileges.getByRole('checkbox').first()).toBeFocused();
+
+  const save = page.getByRole('button', { name: 'Save' });
+  await page.goto('/policies/new?kind=row_filter');
+  await save.press('Enter');
+  await expect(principal).toBeFocused();
+  await expect(principal).toHaveAccessibleDescription('Choose for whom it is.');
+  const errors = ['resource', 'except'].map((field) => ({ field: `policies.put.0.${field}`, message: 'must differ' }));
+  const json = { code: 'validation_failed', status: 400, detail: 'Refused', errors };
+  watch.provokes(400);
+  await page.route('**/api/admin/access/preview?*', (route) => route.fulfill({ status: 400, json }));
+  await page.goto(`/policies/new?kind=row_filter&principal=user:${tia}&catalog=kb_sales&expression=true`);
+  await expect(page.getByRole('group', { name: 'Where' })).toHaveAccessibleDescription('must differ.');
+  await expect(page.getByRole('group', { name: 'Except' })).toHaveAccessibleDescription('must differ.');
+  await expectAccessible(page);
+
+  await page.goto('/guarantees/new?kind=only&name=kb');
+  await save.press('Enter');
+  const holders = page.getByRole('group', { name: 'Who may' });
+  await expect(holders.getByRole('button', { name: 'Add' })).toBeFocused();
+  await expect(holders).toHaveAccessibleDescription('Name at least one.');
 });

@@ -4,6 +4,7 @@ import {
   grantFormFromAddress,
   type GrantForm,
   grantOfForm,
+  missingFieldTexts,
   EMPTY_NODE_FORM,
   nodeOfForm,
   offeredNode,
@@ -46,6 +47,21 @@ describe('the form of a grant', () => {
     const principal = { type: 'engine', name: 'airflow' };
     const begun = form(newGrantAddress(principal, privileges, resource).split('?')[1] ?? '');
     expect(grantOfForm(begun, null)).toEqual({ principal, resource, privileges });
+  });
+
+  it.each([
+    ['', ['principal', 'privileges']],
+    ['principal=user:4&catalog=sales', ['privileges']],
+    ['principal=user:4&on=engine&privilege=SELECT', ['privileges']],
+    ['principal=user:4&on=routine', ['privileges']],
+    ['principal=user:4&on=routine&privilege=EXECUTE_FUNCTION', []],
+    ['principal=user:4&on=queries&privilege=VIEW_QUERIES', ['resource']],
+    ['principal=engine:bi&on=acting&privilege=IMPERSONATE', ['resource']],
+    ['principal=engine:bi&on=acting&as=user:3&privilege=IMPERSONATE', []],
+    [EVERY_FIELD, []],
+  ])('says what is missing: %s', (address, fields) => {
+    expect(Object.keys(missingFieldTexts(form(address)))).toEqual(fields);
+    expect(grantOfForm(form(address), null) === null).toBe(fields.length > 0);
   });
 
   it('leaves out what no form can hold', () => {

@@ -158,6 +158,23 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   };
 }
 
+/** The message for a node that lacks its principal. */
+export function missingNodeText({ nodeKind }: NodeForm): string {
+  return nodeKind === 'queries' ? 'Say whose queries.' : 'Say as whom.';
+}
+
+/** Messages for missing values of a form, by field. */
+export function missingFieldTexts(form: GrantForm): Record<string, string> {
+  const { principal, privileges } = form;
+  return {
+    ...(principal === null && { principal: 'Choose who gets it.' }),
+    ...(nodeOfForm(form) === null && { resource: missingNodeText(form) }),
+    ...(grantablePrivileges(privileges, offeredNode(form), principal).length === 0 && {
+      privileges: 'Choose at least one.',
+    }),
+  };
+}
+
 /** The fields of a form: each with its label and a function that gives its value in words. */
 export type FieldTexts<F> = readonly (readonly [field: string, text: (form: F) => string])[];
 

@@ -13,6 +13,7 @@ import {
   type Privilege,
   principalWithoutName,
   nodeWithoutNames,
+  missingNodeText,
 } from './grant-form.js';
 import { nodeAt } from './node-path.js';
 import { type PrincipalRef, parsePrincipal, principalName, principalParameter } from './principal.js';
@@ -81,8 +82,7 @@ export function missingFieldTexts(form: PolicyForm): Record<string, string> {
     ...(form.principal === null && { principal: 'Choose for whom it is.' }),
     ...(hasColumn(form.kind) && form.column === '' && { column: 'Name the column.' }),
     ...(hasExpression(form.kind) && form.expression.trim() === '' && { expression: 'Write it in SQL.' }),
-    ...(form.kind === 'deny' &&
-      nodeOfForm(form) === null && { resource: form.nodeKind === 'queries' ? 'Say whose queries.' : 'Say as whom.' }),
+    ...(form.kind === 'deny' && nodeOfForm(form) === null && { resource: missingNodeText(form) }),
   };
 }
 

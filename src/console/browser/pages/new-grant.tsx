@@ -10,6 +10,7 @@ import {
   grantFormFromAddress,
   type GrantForm,
   grantOfForm,
+  missingFieldTexts,
   nodeOfForm,
   offeredNode,
 } from '../domain/grant-form.js';
@@ -20,7 +21,7 @@ import { now } from '../now.js';
 import { useFormInAddress } from '../parts/address.js';
 import { DraftCounts, DraftEffects, DraftTotals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
-import { Checkbox, fieldsOf, TextField } from '../parts/form.js';
+import { Checkbox, fieldsOf, showErrors, TextField } from '../parts/form.js';
 import { Failure, showToast } from '../parts/notice.js';
 import { PageHead } from '../parts/page.js';
 import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
@@ -58,9 +59,8 @@ export function GrantDraft() {
   const field = fieldsOf(form, change, errors);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    setSubmitted(true);
+    showErrors(event.currentTarget, () => setSubmitted(true));
     if (grant !== null && !isComputing && !mutation.isPending) mutation.mutate();
-    else event.currentTarget.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   };
   const gainCount = preview?.people_gaining ?? 0;
   return (
@@ -113,14 +113,6 @@ function expiryHint(expiry: Expiry): string {
     return 'Empty: until it is revoked. A day, such as 2027-03-31, is meant to its end in UTC.';
   const days = daysUntil(expiry.expiresAt, now());
   return `${expiry.expiresAt.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${countText(days, 'day')}`;
-}
-
-/** Messages for missing values of a form, by field. */
-function missingFieldTexts({ principal, privileges }: GrantForm): Record<string, string> {
-  return {
-    ...(principal === null && { principal: 'Choose who gets it.' }),
-    ...(privileges.length === 0 && { privileges: 'Choose at least one.' }),
-  };
 }
 
 /** Lists older grants that can be revoked together with the new one, and all grants that the form revokes. */

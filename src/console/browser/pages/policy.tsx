@@ -26,6 +26,7 @@ import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
 import { Checks, DraftOutcomes, DraftTotals } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
+import { showErrors } from '../parts/form.js';
 import { Failure, failureText, showToast } from '../parts/notice.js';
 import { EntryPage, Page, Region } from '../parts/page.js';
 import { DeletePolicyButton, KIND_ICONS } from '../parts/policies.js';
@@ -102,7 +103,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   const isChangedMeanwhile = isProblem(saveMutation.error, 'precondition_failed');
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    setSubmitted(true);
+    showErrors(event.currentTarget, () => setSubmitted(true));
     if (policy !== null && !isUnchanged && !saveMutation.isPending) saveMutation.mutate(policy);
   };
   return (

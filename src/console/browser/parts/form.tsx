@@ -1,4 +1,5 @@
-import { type InputHTMLAttributes, type ReactNode, useId, useState } from 'react';
+import { type InputHTMLAttributes, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { Button, Icon } from './controls.js';
 import { Failure } from './notice.js';
 
@@ -26,9 +27,14 @@ export function Form(props: FormProps) {
   const { label, action, isDanger, cancelText = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
   const { isPending, error, mutate, reset } = props.mutation;
   const isDisabled = isPending || props.isDisabled === true;
+  const formRef = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (error !== null) focusFirstError(formRef.current);
+  }, [error]);
   const buttonLook = isDanger === true ? 'primary danger' : 'primary';
   return (
     <form
+      ref={formRef}
       className={`stack stack--tight${isPanel ? ' panel' : ''}`}
       method="post"
       aria-label={label}
@@ -65,6 +71,17 @@ export function fieldsOf<F extends object>(
 export function useForm<F extends object>(initialForm: F | (() => F)) {
   const [form, setForm] = useState<F>(initialForm);
   return [form, fieldsOf(form, (changes) => setForm((oldForm) => ({ ...oldForm, ...changes })))] as const;
+}
+
+/** Shows the errors of a form, and focuses the first field that has one. */
+export function showErrors(form: HTMLFormElement, markSubmitted: () => void): void {
+  flushSync(markSubmitted);
+  focusFirstError(form);
+}
+
+function focusFirstError(form: HTMLFormElement | null): void {
+  const field = form?.querySelector('.field:has(> .hint--error)');
+  field?.querySelector<HTMLElement>('input:enabled, textarea:enabled, button')?.focus();
 }
 
 type InputProps = Pick<
@@ -126,7 +143,7 @@ export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'set'>) {
 }
 
 /** The error of a field, or else its hint, shown below it. */
-export function FieldHint({ id, hint, error }: { id?: string; hint?: ReactNode; error: string | undefined }) {
+export function FieldHint({ id, hint, error }: { id: string; hint?: ReactNode; error: string | undefined }) {
   if (error !== undefined) {
     return (
       <p className="hint hint--error" id={id}>

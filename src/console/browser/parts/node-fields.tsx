@@ -1,3 +1,4 @@
+import { type ComponentProps, useId } from 'react';
 import {
   grantProblem,
   type Node,
@@ -37,9 +38,29 @@ function FieldsOfKind({ form, change, error }: NodeFieldsProps) {
   if (form.nodeKind === 'acting')
     return <PrincipalCombobox label="As" value={form.as} set={(as) => change({ as })} error={error} />;
   return (
-    <div className="field">
-      <NodeComboboxes value={form} set={change} lastLevel={form.nodeKind === 'routine' ? 'routine' : 'table'} />
-      <FieldHint hint={form.nodeKind === 'data' ? coverageText(nodeOfForm(form) ?? {}) : undefined} error={error} />
+    <NameFields
+      value={form}
+      set={change}
+      lastLevel={form.nodeKind === 'routine' ? 'routine' : 'table'}
+      hint={form.nodeKind === 'data' ? coverageText(nodeOfForm(form) ?? {}) : undefined}
+      error={error}
+    />
+  );
+}
+
+interface NameFieldsProps extends ComponentProps<typeof NodeComboboxes> {
+  hint?: string | undefined;
+  error: string | undefined;
+}
+
+/** The fields for the names of a node, with their error or hint below. */
+export function NameFields({ hint, error, ...comboboxes }: NameFieldsProps) {
+  const id = useId();
+  const hasHint = hint !== undefined || error !== undefined;
+  return (
+    <div className="field" role="group" aria-label="Where" aria-describedby={hasHint ? id : undefined}>
+      <NodeComboboxes {...comboboxes} />
+      <FieldHint id={id} hint={hint} error={error} />
     </div>
   );
 }
@@ -61,10 +82,11 @@ interface PrivilegeChecksProps {
 
 /** A checkbox for each privilege that can be given on a node. */
 export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeChecksProps) {
+  const id = useId();
   const offeredPrivileges = privilegesOn(node);
   const problems = offeredPrivileges.flatMap((each) => grantProblem(each, holder) ?? []);
   return (
-    <fieldset className="field">
+    <fieldset className="field" aria-describedby={error === undefined ? undefined : id}>
       <legend>Privileges</legend>
       <div className="checks">
         {offeredPrivileges.map((privilege) => (
@@ -82,7 +104,7 @@ export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeCh
           {problem}.
         </p>
       ))}
-      <FieldHint error={error} />
+      <FieldHint id={id} error={error} />
     </fieldset>
   );
 }

@@ -17,8 +17,8 @@ import { Button } from './controls.js';
 import { type PrincipalRef, PrincipalIcon } from './display.js';
 import { RemovableToken } from './filter-bar.js';
 import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
-import { NodeComboboxes, useTypedName } from './node-comboboxes.js';
-import { NodeFields, PrivilegeChecks } from './node-fields.js';
+import { useTypedName } from './node-comboboxes.js';
+import { NameFields, NodeFields, PrivilegeChecks } from './node-fields.js';
 import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 
 interface PolicyFieldsProps {
@@ -48,10 +48,7 @@ export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
         {kind === 'deny' ? (
           <NodeFields form={form} change={change} error={errors['resource']} />
         ) : (
-          <div className="field">
-            <NodeComboboxes value={form} set={change} />
-            <FieldHint error={errors['resource']} />
-          </div>
+          <NameFields value={form} set={change} error={errors['resource']} />
         )}
         {hasColumn(kind) && <ColumnCombobox tablePath={[form.catalog, form.schema, form.table]} {...field('column')} />}
         {hasExpression(kind) && (
@@ -119,7 +116,12 @@ export function PrincipalsField({ title, addLabel, value, set, error }: Principa
       <span className="label" id={id}>
         {title}
       </span>
-      <div className="row" role="group" aria-labelledby={id}>
+      <div
+        className="row"
+        role="group"
+        aria-labelledby={id}
+        aria-describedby={error === undefined ? undefined : `${id}-hint`}
+      >
         {value.map((principal) => (
           <RemovableToken
             key={principalParameter(principal)}
@@ -151,7 +153,7 @@ export function PrincipalsField({ title, addLabel, value, set, error }: Principa
           }}
         />
       )}
-      <FieldHint error={error} />
+      <FieldHint id={`${id}-hint`} error={error} />
     </div>
   );
 }
