@@ -41,6 +41,27 @@ describe('the snapshot that rules follow from', () => {
     expect((await growth(long)).bytes).toBe(400 + 4 * 'sales'.length + 8 * 'alice '.length);
   });
 
+  it('grows by the names of all members of a group that a grant names as its principal or in its node', async () => {
+    const { body } = await admin.post('/api/admin/groups', { name: 'readers' });
+    const readers = { type: 'group', id: Number(body?.['id']) };
+    for (const id of [ids.alice, ids.bob]) await admin.send('PUT', `/api/admin/groups/${readers.id}/members/${id}`);
+    await admin.send('PUT', `/api/admin/groups/${readers.id}/members/engine:etl`);
+    const growth = async () => (await service.app.get(SnapshotStore).growthSince(service.clock.now())).bytes;
+    const membersBytes = 8 * 'alice bob etl '.length;
+
+    service.clock.advance(1);
+    await admin.post('/api/admin/grants', { principal: readers, resource: { catalog: 'hr' }, privileges: ['SELECT'] });
+    expect(await growth()).toBe(400 + 4 * 'hr'.length + membersBytes);
+    service.clock.advance(1);
+    const alice = { type: 'user', id: ids.alice };
+    await admin.post('/api/admin/grants', {
+      principal: alice,
+      resource: { queries: readers },
+      privileges: ['KILL_QUERIES'],
+    });
+    expect(await growth()).toBe(400 + 8 * 'alice '.length + membersBytes);
+  });
+
   it('holds what was written down, and the settings', async () => {
     const { body: group } = await admin.post('/api/admin/groups', { name: 'readers' });
     const readers = { type: 'group', id: Number(group?.['id']) };

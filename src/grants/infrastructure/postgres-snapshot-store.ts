@@ -146,7 +146,7 @@ const GROWTH = `
           WHERE m.group_id IN (SELECT group_id FROM written UNION SELECT as_group_id FROM written) GROUP BY m.group_id),
        names AS (
          SELECT w.id, CASE WHEN named.is_for_everyone THEN (SELECT sum(octet_length(name) + 1) FROM principal_names)
-                           ELSE octet_length(coalesce(named.engine_name, u.username)) + 1 + coalesce(n.bytes, 0) END AS bytes
+                           ELSE coalesce(octet_length(coalesce(named.engine_name, u.username)) + 1, n.bytes) END AS bytes
            FROM written w
           CROSS JOIN LATERAL (VALUES (w.user_id, w.group_id, w.engine_name, w.is_for_everyone),
                                      (w.as_user_id, w.as_group_id, w.as_engine_name, w.is_as_everyone))
