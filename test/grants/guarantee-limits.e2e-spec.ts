@@ -138,4 +138,24 @@ describe('guarantees at their limits', () => {
 
     expect(await grant(user('ana'), { engine: true }, 'KILL_QUERIES')).toMatchObject(BROKEN);
   });
+
+  it('refuse the first grant and the first group of an engine principal that then has what everyone has', async () => {
+    await grant({ type: 'everyone' }, { catalog: 'hr' }, 'SELECT');
+    await grant(user('ana'), { queries: { type: 'engine', name: 'etl' } }, 'KILL_QUERIES');
+    const readers = await group(ids.ana);
+    const bi = { type: 'engine', name: 'bi' };
+    await made({ name: 'bi reads no people', kind: 'never', principal: bi, resource: { catalog: 'hr' } });
+    await made({
+      ...{ name: 'ana kills nothing of others', kind: 'never', principal: user('ana') },
+      ...{ resource: { queries: { type: 'everyone' } }, privileges: ['KILL_QUERIES'] },
+    });
+
+    expect(await grant(bi, { catalog: 'sales' }, 'SELECT')).toMatchObject(BROKEN);
+    expect(await admin.send('PUT', `/api/admin/groups/${readers.id}/members/engine:bi`)).toMatchObject(BROKEN);
+    expect(await grant({ type: 'engine', name: 'etl' }, { catalog: 'sales' }, 'SELECT')).toMatchObject(BROKEN);
+    const draft = { grant: [{ principal: bi, resource: { catalog: 'sales' }, privileges: ['SELECT'] }] };
+    expect((await admin.post('/api/admin/access/preview', draft)).body).toMatchObject({
+      checks: [{ code: 'guarantee_broken', message: expect.stringContaining('bi may') as unknown }],
+    });
+  });
 });

@@ -76,14 +76,15 @@ function withReader<T>(
 
 type JudgedSettings = Pick<SnapshotSettings, 'externalTableCatalogs'>;
 
-/** Whether a write can change the verdict on a guarantee: by the nodes or groups that the write touches, or by a new member of everyone. */
+/** Whether a write can change the verdict on a guarantee: by the nodes or groups that the write touches, or by an engine principal that joins everyone. */
 export function isAffected(
   guarantee: Guarantee,
   { nodes, groups, mayJoinEveryone }: TouchedScope,
   settings: JudgedSettings,
 ): boolean {
-  if (mayJoinEveryone === true && guarantee.principal.type === 'everyone') return true;
-  if (principalsIn(guarantee).some((each) => each.type === 'group' && groups.includes(each.id))) return true;
+  const principals = principalsIn(guarantee);
+  if (mayJoinEveryone === true && principals.some(({ type }) => type === 'everyone' || type === 'engine')) return true;
+  if (principals.some((each) => each.type === 'group' && groups.includes(each.id))) return true;
   return nodes.some(makeTouchTest(judgementInput([guarantee], settings).nodes));
 }
 
