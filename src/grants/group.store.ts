@@ -18,9 +18,10 @@ const SELECT_GROUPS = `
          (SELECT count(*)::integer FROM group_members WHERE group_id = g.id) AS "memberCount"
     FROM groups g WHERE g.deleted_at IS NULL`;
 
-/** Selects grants, policies and guarantees that refer to a group, except revoked and removed ones. Includes expired grants, because lists show them with the group's name. */
+/** Selects live grants, policies and guarantees that refer to a group. $1: the group; $2: now. Ended grants keep the group's name in its deleted row. */
 const SELECT_USES = `
-  SELECT 'grant' AS kind, id FROM grants WHERE (group_id = $1 OR as_group_id = $1) AND revoked_at IS NULL
+  SELECT 'grant' AS kind, id FROM grants
+   WHERE (group_id = $1 OR as_group_id = $1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
   UNION SELECT 'policy', id FROM policies WHERE (group_id = $1 OR as_group_id = $1) AND removed_at IS NULL
   UNION SELECT 'policy', p.id FROM policy_exceptions e JOIN policies p ON p.id = e.policy_id
          WHERE e.group_id = $1 AND p.removed_at IS NULL
@@ -75,7 +76,7 @@ export class GroupStore {
     return this.session.run(async () => {
       const state = await this.lockGroup(id);
       if (state !== 'live') return state;
-      const uses = await this.session.query<GroupUse>(SELECT_USES, [id]);
+      const uses = await this.session.query<GroupUse>(SELECT_USES, [id, now]);
       if (uses.length > 0) return { uses };
       await this.session.query('DELETE FROM group_members WHERE group_id = $1', [id]);
       await this.session.query('UPDATE groups SET deleted_at = $2 WHERE id = $1', [id, now]);

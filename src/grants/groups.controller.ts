@@ -154,7 +154,7 @@ export class GroupsController {
   }
 
   @OpenToTokens('admin.write')
-  @ApiRoute('deleteGroup', 'Delete a group that no grant and no policy names', 'group_in_use', ...GROUP_REFUSALS)
+  @ApiRoute('deleteGroup', 'Delete a group that no live grant and no policy names', 'group_in_use', ...GROUP_REFUSALS)
   @Delete(':id')
   @NoContent()
   delete(@Param('id', RowIdPipe) id: number, @CurrentAuditContext() context: AuditContext): Promise<void> {

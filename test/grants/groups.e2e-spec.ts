@@ -175,6 +175,17 @@ describe('groups', () => {
       principal: { name: 'named by a grant' },
     });
 
+    const outlasting = await create('outlasts its grant');
+    const expires_at = new Date(service.clock.now().getTime() + 60_000).toISOString();
+    const principal = { type: 'group', id: idOf(outlasting) };
+    const expiring = await admin.post('/api/admin/grants', { principal, resource, privileges: ['SELECT'], expires_at });
+    expect((await admin.delete(outlasting)).body).toMatchObject({ code: 'group_in_use' });
+    service.clock.advance(60);
+    expect((await admin.delete(outlasting)).status).toBe(204);
+    expect((await admin.get(expiring.headers.get('location') ?? '')).body).toMatchObject({
+      ...{ state: 'expired', principal: { name: 'outlasts its grant' } },
+    });
+
     const excepted = await create('excepted by a policy');
     const except = [{ type: 'group', id: idOf(excepted) }];
     const policy = await admin.post('/api/admin/policies', {

@@ -56,7 +56,7 @@ export class ScimGroupsService {
     });
   }
 
-  /** @throws Refused `not_found`; `group_in_use`, with the grants and policies that name the group */
+  /** @throws Refused `not_found`; `group_in_use`, with the live grants and the policies that name the group */
   async delete(id: number, checkVersion: VersionCheck<ScimGroup>, context: AuditContext): Promise<void> {
     await this.writes.run(async () => {
       checkVersion(orNotFound(await this.store.lock(id)));
