@@ -86,6 +86,7 @@ describe('the engine at the start', () => {
   it.each([
     ['Entra', '/tenant/v2.0', '/tenant/oauth2/v2.0/token', 'api://trino/.default', 'azp'],
     ['Okta', '/oauth2/default', '/oauth2/default/v1/token', 'trino', 'cid'],
+    ['authentik', '/application/o/grantline/', '/application/o/token/', 'trino', 'azp'],
   ])('gets the token of a provider like %s', async (_, issuerPath, tokenPath, scope, clientClaim) => {
     const { origin } = new URL(issuer);
     Object.assign(keycloak, { tokenPath, requiredScope: scope });

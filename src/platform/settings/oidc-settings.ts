@@ -7,7 +7,7 @@ export const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 /** Settings of the identity provider at which people sign in; null: no provider is configured. */
 export function readOidc(reader: SettingsReader, isProduction: boolean, scim: { tokens: readonly Secret[] }) {
   const issuer = reader.text('AUTH_OIDC_ISSUER')?.trim() ?? null;
-  const publicUrl = reader.url('PUBLIC_URL', ['https:', 'http:']);
+  const publicUrl = reader.baseUrl('PUBLIC_URL');
   const clientId = reader.text('AUTH_OIDC_CLIENT_ID');
   const clientSecret = reader.secret('AUTH_OIDC_CLIENT_SECRET');
   const discoveryUrl = reader.text('AUTH_OIDC_DISCOVERY_URL')?.trim();

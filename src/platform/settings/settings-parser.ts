@@ -134,7 +134,7 @@ function readEngine(reader: SettingsReader, rulesReader: SettingsReader) {
   if (host !== null && !URL.canParse(`http://${host}:${port}`)) reader.report('SERVICE_QUERY_HOST', 'is no host name');
   const isJwtEnabled = rulesReader.flag('SERVICE_QUERY_JWT_ENABLED', false);
   const engineUser = rulesReader.name('SERVICE_QUERY_USER');
-  const issuerUrl = reader.url('SERVICE_QUERY_JWT_ISSUER_URL', ['http:', 'https:']);
+  const issuerUrl = reader.baseUrl('SERVICE_QUERY_JWT_ISSUER_URL');
   const clientId = reader.text('SERVICE_QUERY_JWT_CLIENT_ID');
   const clientSecret = reader.secret('SERVICE_QUERY_JWT_CLIENT_SECRET');
   const tokenUrl =

@@ -209,9 +209,14 @@ export class SettingsReader {
 
   url(name: string, protocols: readonly string[], value = this.text(name)): string | null {
     if (value === null) return null;
-    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/+$/, '');
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
     this.report(name, `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
     return null;
+  }
+
+  /** A URL to which paths are appended, without final slashes. */
+  baseUrl(name: string): string | null {
+    return this.url(name, ['http:', 'https:'])?.replace(/\/+$/, '') ?? null;
   }
 
   /** The path of a PEM file of certificates. @param isEncrypted whether the connection uses TLS; without TLS such a file is a problem */

@@ -89,7 +89,7 @@ function namedConfigMaps(reader: SettingsReader): ConfigMaps {
   const service = reader.text('KUBERNETES_SERVICE_HOST');
   const port = reader.text('KUBERNETES_SERVICE_PORT');
   const podApiUrl = service && `https://${service.includes(':') ? `[${service}]` : service}:${port ?? '443'}`;
-  const apiUrl = reader.url('KUBERNETES_API_URL', ['https:', 'http:']) ?? podApiUrl;
+  const apiUrl = reader.baseUrl('KUBERNETES_API_URL') ?? podApiUrl;
   const caFile = reader.text('KUBERNETES_CA_FILE') ?? `${ACCOUNT_FOLDER}/ca.crt`;
   const tokenFile = reader.text('KUBERNETES_TOKEN_FILE') ?? `${ACCOUNT_FOLDER}/token`;
   const problems: ConfigMaps['problems'] = [];
