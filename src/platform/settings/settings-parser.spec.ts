@@ -221,6 +221,16 @@ describe('settings', () => {
     expect(settings.acl.serviceAccounts).toEqual(['service-account-grantline', 'service-account-etl']);
   });
 
+  it.each([
+    ['@daily', 'must have five or six fields'],
+    ['61 * * * *', 'is no schedule: Field value (61) is out of range'],
+    ['*/5 * * * someday', 'is no schedule: Unknown alias: som'],
+    ['0 0 30 2 *', 'is no schedule: Something went wrong. No execution date was found in the next 8 years.'],
+  ])('refuses the schedule %j', (cron, problem) => {
+    const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_SYNC_CRON: cron });
+    expect(problems).toEqual([`ACL_SYNC_CRON ${problem}`]);
+  });
+
   it.each(['rw-r-----', '640 ', '1777', '0666', '0440', '0x1a0'])('refuses the file mode %j', (mode) => {
     expect(parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: mode }).problems).toEqual([
       expect.stringContaining('ACL_FILE_MODE must be octal'),

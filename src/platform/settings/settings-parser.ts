@@ -1,3 +1,4 @@
+import { CronTime } from 'cron';
 import { resolve } from 'node:path';
 import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
 import { Secret } from '../../kernel/secret.js';
@@ -206,7 +207,8 @@ function readAcl(allPartsReader: SettingsReader, isProduction: boolean, director
   const reader = allPartsReader.forPart('rules');
   const publishingReader = allPartsReader.forPart('publishing');
   const syncCron = publishingReader.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
-  if (!/^\S+( \S+){4,5}$/.test(syncCron)) publishingReader.report('ACL_SYNC_CRON', 'must have five or six fields');
+  const cronProblem = scheduleProblem(syncCron);
+  if (cronProblem !== null) publishingReader.report('ACL_SYNC_CRON', cronProblem);
   const { targets, opa, decisionLogs } = readTargets({
     publishingReader,
     httpReader: allPartsReader.forPart('http'),
@@ -255,6 +257,18 @@ function readAcl(allPartsReader: SettingsReader, isProduction: boolean, director
     maxUnexplainedPercent: reader.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
     warnTableRules: reader.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
   };
+}
+
+/** Why a schedule cannot be used; null: it can. A schedule without a next time, such as the 30th of February, cannot be started. */
+function scheduleProblem(cron: string): string | null {
+  if (!/^\S+( \S+){4,5}$/.test(cron)) return 'must have five or six fields';
+  try {
+    new CronTime(cron).sendAt();
+    return null;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : '';
+    return `is no schedule: ${message.replace(/\n[^]*/, '')}`;
+  }
 }
 
 function deepFreeze<T extends object>(value: T): T {
