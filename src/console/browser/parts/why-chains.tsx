@@ -281,7 +281,7 @@ export function NearestChange({ explanation, asker }: { explanation: Explanation
         ) : (
           change.steps.map((step) => (
             <div key={JSON.stringify(step)} className="stack stack--tight">
-              <p>
+              <p className="prose">
                 <Sentence parts={stepSentence(step, asker)} />
                 {asker !== null && step.kind === 'grant' && ' An administrator can make it.'}
               </p>
