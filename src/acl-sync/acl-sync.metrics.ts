@@ -31,7 +31,7 @@ const GAUGES = {
 };
 
 const GAUGES_OF_TARGETS = {
-  live: '1: the engine uses the last version; asked every 15 s, every 2 s until it does. Only of the first `target`, which the configured engine reads, and of `opa` once OPA reports: canary and instances of five minutes say so.',
+  live: '1: the engine uses the last version; asked every 15 s, every 2 s until it does. Only of the first `target`, which the configured engine reads, and of `opa` after its first report: canary and instances of five minutes say so; 0 if all are silent.',
   bytes:
     'Size of the last version by `target`, of `opa` packed; a ConfigMap holds 1,048,576 bytes with the previous one.',
   target_available:

@@ -40,8 +40,8 @@ export class OpaMetrics implements Probe {
     const { liveRevision, publishedRevision } = status;
     const isLive = liveRevision !== null && liveRevision === publishedRevision;
     const isEngineTarget = this.settings.acl.opa?.isFirst === true;
-    // Without a report no engine is known to ask OPA, for example before OPA is installed (docs/opa.md, the careful way over).
-    const isReported = isEngineTarget || status.instances.some(({ state }) => state !== 'gone');
+    // Before the first report no engine is known to ask OPA, for example before OPA is installed (docs/opa.md, the careful way over).
+    const isReported = isEngineTarget || status.instances.length > 0;
     this.targetMetrics.setServedTarget('opa', isReported ? isLive : null, this.bundles.bytes);
     if (isLive && liveRevision !== this.liveRevision && isEngineTarget) await this.engineWatch.recordLive(liveRevision);
     this.liveRevision = liveRevision;

@@ -148,9 +148,11 @@ describe('reports of OPA', () => {
     });
   });
 
-  it('do not count any more after five minutes', async () => {
+  it('do not count any more after five minutes: no version is live then', async () => {
+    await until(async () => (await gauges()).includes('grantline_opa_instances{state="live"} 2'));
     service.clock.advance(301);
-    await until(async () => !(await gauges()).some((line) => line.startsWith('grantline_acl_live{target="opa"')));
+    await until(async () => (await gauges()).includes('grantline_opa_instances{state="live"} 0'));
+    expect(await gauges()).toContain('grantline_acl_live{target="opa"} 0');
     expect(await statusOf(admin)).toMatchObject({ targets: [{}, { live: null }] });
   });
 
