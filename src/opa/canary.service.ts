@@ -52,19 +52,28 @@ export class CanaryService implements Probe {
   }
 
   async probe(): Promise<void> {
-    const newest = await this.history.newestAccess();
-    if (newest === null) return;
-    const revision = revisionOf(newest);
-    const isNewVersion = revision !== this.newestRevision;
-    if (isNewVersion) this.versions.push({ version: newest.version, foundAt: this.timers.now() });
-    this.newestRevision = revision;
+    const formerRevision = this.newestRevision;
+    const knownRevision = await this.readNewest();
+    const isNewVersion = knownRevision !== formerRevision;
     const isQuestionDue = this.verdict !== 'right' || this.timers.now() - this.lastAskedAt >= INTERVAL_MS.right;
-    if (!isNewVersion && !isQuestionDue) return;
+    if (knownRevision === null || (!isNewVersion && !isQuestionDue)) return;
     const rows = await this.engine.readColumn(REVISION_STATEMENT);
     const answer = rows && (rows.join(', ').slice(0, 200) || 'no row');
     this.lastAskedAt = this.timers.now();
-    this.judge(answer, revision);
+    // Read again, because the answer may be a version that was published meanwhile.
+    const revision = await this.readNewest();
+    if (revision !== null) this.judge(answer, revision);
     await this.reports.recordCanary({ answer, at: this.clock.now() });
+  }
+
+  /** Reads which version is the newest, and since when. @returns its revision; null: no version, or its access is not known */
+  private async readNewest(): Promise<string | null> {
+    const newest = await this.history.newestAccess();
+    if (newest === null) return null;
+    const revision = revisionOf(newest);
+    if (revision !== this.newestRevision) this.versions.push({ version: newest.version, foundAt: this.timers.now() });
+    this.newestRevision = revision;
+    return revision;
   }
 
   private judge(answer: string | null, revision: string): void {

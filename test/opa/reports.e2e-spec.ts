@@ -287,6 +287,34 @@ describe('the canary', () => {
     expect([await gauge(), log.at('error').length]).toEqual(['0', 2]);
   });
 
+  it('may answer with a version that is published while the engine is asked', async () => {
+    answers(revision);
+    await probed(10_000);
+    const before = log.lines.length;
+    let goOn = (): void => undefined;
+    engine.instead = [{ after: new Promise((resolve) => (goOn = resolve)), afterwards: true }];
+    const isAsked = until(() => engine.instead.length === 0);
+    const probe = probed(60_000);
+    await isAsked;
+    await publish();
+    answers(revision);
+    goOn();
+    await probe;
+    expect([await gauge(), canary.intervalMs(), log.lines.slice(before)]).toEqual(['1', 2_000, []]);
+  });
+
+  it('may not answer with the version of another database, even a later one', async () => {
+    const [, version = '', hash = ''] = /^v(\d+)-(.*)$/.exec(revision) ?? [];
+    for (const other of [`v${Number(version) + 900}-${hash}`, `v${version}-0123456789ab`]) {
+      answers(revision);
+      await probed(60_000);
+      expect(await gauge()).toBe('1');
+      answers(other);
+      await probed(60_000);
+      expect([await gauge(), log.lines.at(-1)]).toMatchObject(['0', { fields: { answer: other } }]);
+    }
+  });
+
   it.each<[string, () => void, string | null]>([
     ['no mask and no filter', () => answers('TABLE', 'VIEW'), 'TABLE, VIEW'],
     ['a mask without a filter', () => answers(revision, revision), 'VERSION, VERSION'],

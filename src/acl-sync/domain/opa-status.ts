@@ -77,9 +77,16 @@ export const LOADING_MS = 30_000;
 
 export type CanaryVerdict = 'right' | 'loading' | 'wrong';
 
-/** Judges an answer to the canary statement: only `newestRevision` is right. @param dueVersion the oldest version that may still answer */
+/**
+ * Judges an answer to the canary statement: only `newestRevision` is right. Any other one with an equal or a higher number is of another
+ * database. @param dueVersion the oldest version that may still answer
+ */
 export function judgeCanary(answer: string | null, newestRevision: string, dueVersion: number): CanaryVerdict {
   if (answer === newestRevision) return 'right';
-  const version = Number(REVISION.exec(answer ?? '')?.[1] ?? -1);
-  return version >= dueVersion ? 'loading' : 'wrong';
+  const version = versionOf(answer);
+  return version >= dueVersion && version < versionOf(newestRevision) ? 'loading' : 'wrong';
+}
+
+function versionOf(revision: string | null): number {
+  return Number(REVISION.exec(revision ?? '')?.[1] ?? -1);
 }
