@@ -101,7 +101,7 @@ acl
 
 acl
   .command('approve')
-  .argument('<hash>', 'of the text that waits, as acl status shows it')
+  .argument('<hash>', 'of the change that waits, as acl status shows it')
   .description('let an unexplained change pass, and publish it')
   .option('--json', 'print the outcome of the run as JSON')
   .action(loadAction(async () => (await import('./commands/acl-decisions.js')).approveChange));

@@ -28,7 +28,8 @@ import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem, RESTORE_ENDS, type 
 
 export class ApprovalDto {
   @ApiProperty({
-    description: 'Hash of the text that waits for approval, as the refusal, the preview and the status show it.',
+    description:
+      'Hash of the change that waits for approval, as the refusal, the preview and the status show it: SHA-256 of the text or, with OPA as a target, of the snapshot.',
     pattern: '^[0-9a-f]{64}$',
     example: 'a'.repeat(64),
   })
@@ -254,7 +255,7 @@ export class SyncResponse {
   )
   publication!: PublicationSummaryResponse | null;
 
-  @ApiField(NULLABLE_TEXT, 'Hash of the text to approve, if an approval would help.') awaits!: string | null;
+  @ApiField(NULLABLE_TEXT, 'Hash of the change to approve, if an approval would help.') awaits!: string | null;
 
   @ApiField(
     [FindingResponse],
@@ -288,7 +289,7 @@ export class PreviewResponse {
   @ApiProperty({ type: [FindingResponse] }) checks!: Finding[];
   @ApiProperty({ description: 'Whether the live rules were edited by hand.' }) drift!: boolean;
 
-  @ApiField(NULLABLE_TEXT, 'Hash of the text to approve, if the run would wait for an approval.')
+  @ApiField(NULLABLE_TEXT, 'Hash of the change to approve, if the run would wait for an approval.')
   awaits!: string | null;
 
   @ApiProperty(GUARANTEE_STATES)

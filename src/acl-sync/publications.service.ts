@@ -78,8 +78,8 @@ export class PublicationsService {
   }
 
   /**
-   * Allows exactly this text to follow the current version. The next run, which starts soon, publishes it.
-   * @throws Refused `guarantee_broken` if an enforced guarantee is broken now; `approval_not_awaited` if this text does not wait for an
+   * Allows exactly the version with this `approvalHash` to follow the current one. The next run, which starts soon, publishes it.
+   * @throws Refused `guarantee_broken` if an enforced guarantee is broken now; `approval_not_awaited` if this hash does not wait for an
    *   approval
    */
   async approve(hash: string, by: AuditContext): Promise<void> {
@@ -89,8 +89,8 @@ export class PublicationsService {
       const awaitedHash = last?.waiting?.hash;
       if (awaitedHash !== hash) {
         const detail = awaitedHash
-          ? `Another text waits for an approval: ${awaitedHash}.`
-          : 'No text waits for an approval.';
+          ? `Another change waits for an approval: ${awaitedHash}.`
+          : 'No change waits for an approval.';
         throw new Refused('approval_not_awaited', { detail });
       }
       await this.history.approve(hash, by.actor?.id ?? null, this.clock.now());

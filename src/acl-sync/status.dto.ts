@@ -59,7 +59,7 @@ class CanaryResponse {
 }
 
 class WaitingResponse {
-  @ApiProperty({ description: 'Hash of the text to approve.' }) hash!: string;
+  @ApiProperty({ description: 'Hash of the change to approve.' }) hash!: string;
   @ApiProperty(MOMENT) since!: string;
   @ApiProperty({ type: [FindingResponse] }) reasons!: Finding[];
 }

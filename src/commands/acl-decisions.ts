@@ -8,8 +8,8 @@ import { CLI_CONTEXT, reportRun, COMMAND_RUN, withPublishing } from './from-data
 import { print, printJson, printRemark, UnusableInput } from './output.js';
 
 /**
- * Approves the rules that wait for approval, as `POST /api/admin/acl/approvals` does, and publishes them by a run. Exit code 1: the rules
- * with this hash do not wait for approval, or the run is refused; 2: the target failed or another run is in progress.
+ * Approves the change that waits for approval, as `POST /api/admin/acl/approvals` does, and publishes it by a run. Exit code 1: no change
+ * with this hash waits for approval, or the run is refused; 2: the target failed or another run is in progress.
  */
 export async function approveChange(hash: string, { json }: { json?: true }): Promise<number> {
   return withPublishing('acl approve', async (modules) => {

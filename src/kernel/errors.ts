@@ -52,7 +52,7 @@ export const ERRORS = {
   mask_conflict: { status: 409, text: 'Two masks on one column' },
   rules_too_large: { status: 409, text: 'Rules would not fit their target' },
   rules_unprovable: { status: 409, text: 'Rules could not be proved' },
-  approval_not_awaited: { status: 409, text: 'No such text waits for an approval' },
+  approval_not_awaited: { status: 409, text: 'No such change waits for an approval' },
   sync_in_progress: { status: 409, text: 'Sync in progress' },
   decision_logs_off: { status: 409, text: 'Decision logs are off' },
   query_failed: { status: 409, text: 'Query failed' },

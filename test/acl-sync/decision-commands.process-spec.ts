@@ -107,7 +107,7 @@ describe('at the command line, as by the API', () => {
 
     expect(await acl('approve', 'a'.repeat(64))).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`Another text waits for an approval: ${refused.awaits}.`) as string,
+      stderr: expect.stringContaining(`Another change waits for an approval: ${refused.awaits}.`) as string,
     });
     expect(await acl('approve', refused.awaits)).toMatchObject({
       code: 0,
@@ -117,6 +117,6 @@ describe('at the command line, as by the API', () => {
     expect(await audited('publication_approved')).toEqual([{ actor: null, details: { hash: refused.awaits } }]);
     const again = await acl('approve', refused.awaits);
     expect(again.code).toBe(1);
-    expect(again.stderr).toMatch(/\nNo text waits for an approval\.\n$/);
+    expect(again.stderr).toMatch(/\nNo change waits for an approval\.\n$/);
   });
 });

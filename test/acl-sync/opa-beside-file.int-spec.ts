@@ -1,3 +1,4 @@
+import { snapshotDigest } from '../../src/acl-sync/domain/candidate.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { LeaseLost } from '../../src/acl-sync/domain/run-ports.js';
 import { storedSnapshot } from '../../src/acl-sync/domain/version-access.js';
@@ -164,6 +165,65 @@ describe('a run with OPA beside a file', () => {
 
       expect(await run).toMatchObject({ kind: 'applied', publication: { version: 2 } });
       expect(sync.target.text).not.toContain('ana');
+    });
+  });
+
+  describe('with an unexplained change', () => {
+    const opened = (expiresAt: Date) =>
+      Array.from({ length: 60 }, (_, at) => `lake.a.t${at}`)
+        .reduce((all, table) => all.may('INSERT', table, { expiresAt }), aSnapshot().user('ana'))
+        .snapshot();
+    const runHeld = async () => {
+      const held = await sync.run();
+      expect(held).toMatchObject({ kind: 'refused', reasons: [{ code: 'unexplained-change' }] });
+      return held.kind === 'refused' ? (held.awaits ?? '') : '';
+    };
+    beforeEach(async () => {
+      sync = started(aSnapshot().user('ana').snapshot());
+      await sync.run();
+      sync.snapshot = opened(hoursFromNow(6));
+    });
+
+    it("waits for an approval of the snapshot's hash, by which OPA decides", async () => {
+      const awaits = await runHeld();
+      expect(awaits).toBe(snapshotDigest(await sync.snapshots.read()));
+      const { lastRun } = await sync.history.summary();
+      expect(lastRun?.waiting?.hash).toBe(awaits);
+      expect(lastRun?.waiting?.reasons[0]?.message).toContain(awaits);
+      const { hash, ...preview } = await sync.preview();
+      expect(preview).toMatchObject({ would: 'refused', awaits });
+
+      await sync.history.approve(hash);
+      expect(await runHeld()).toBe(awaits);
+      await sync.history.approve(awaits);
+
+      expect(await sync.preview()).toMatchObject({ would: 'publish', awaits: null });
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { hash, snapshotHash: awaits } });
+    });
+
+    it('waits anew where only the ends of the grants are others than the approved ones', async () => {
+      const awaits = await runHeld();
+      const { hash } = await sync.preview();
+      await sync.history.approve(awaits);
+      sync.snapshot = opened(hoursFromNow(600));
+
+      expect(await sync.preview()).toMatchObject({ would: 'refused', hash });
+      expect(await runHeld()).not.toBe(awaits);
+      expect(await endsAtOpa()).toEqual([]);
+    });
+
+    it('of a database older than the file, waits for an approval of its snapshot', async () => {
+      const elsewhere = started(aSnapshot().user('ana').may('SELECT', ORDERS).snapshot());
+      await elsewhere.run();
+      const { text, written } = elsewhere.target;
+      Object.assign(sync.target, { text, written: { ...written, generation: 9 } });
+
+      const held = await sync.run();
+
+      const awaits = snapshotDigest(await sync.snapshots.read());
+      expect(held).toMatchObject({ kind: 'refused', reasons: [{ code: 'database-behind' }], awaits });
+      await sync.history.approve(awaits);
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 10, snapshotHash: awaits } });
     });
   });
 

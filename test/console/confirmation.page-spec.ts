@@ -196,7 +196,7 @@ test('a person with a password links the account to the provider, and unlinks it
   expect((await admin.get(`/api/admin/users/${id}/link`)).body?.['linked_at']).toBeNull();
 });
 
-test('the approval of a text is confirmed at the provider; signing out ends there', async ({
+test('the approval of a change is confirmed at the provider; signing out ends there', async ({
   page,
   provider,
   grantline,
@@ -221,11 +221,11 @@ test('the approval of a text is confirmed at the provider; signing out ends ther
   await page.getByRole('button', { name: 'Approve this change' }).click();
   const dialog = page.getByRole('dialog', { name: 'Approve this change?' });
   await expect(dialog).toContainText(/\d+ (person loses|people lose) SELECT/); // what it takes is known only after some seconds
-  const consequence = (await dialog.getByText(/^The next run publishes text /).textContent()) ?? '';
+  const consequence = (await dialog.getByText(/^The next run publishes change /).textContent()) ?? '';
   sendsBack(provider, { sub: SUB });
   await dialog.getByRole('button', { name: 'Confirm at the provider' }).click();
   await expect(dialog.getByRole('status')).toHaveText('You confirmed at the provider.');
-  await expect(dialog.getByText(/^The next run publishes text /)).toHaveText(consequence);
+  await expect(dialog.getByText(/^The next run publishes change /)).toHaveText(consequence);
   await dialog.getByRole('button', { name: 'Approve' }).click();
   await expect(dialog).toBeHidden();
   await page.getByRole('button', { name: 'Publish now' }).click();

@@ -96,7 +96,7 @@ test('nothing moves while the page loads', async ({ page, signIn }) => {
   }
 });
 
-test('an unexplained change waits; a text that is no longer proposed is explained; approving asks for the password', async ({
+test('an unexplained change waits; a change that is no longer proposed is explained; approving asks for the password', async ({
   page,
   grantline,
   admin,
@@ -134,7 +134,7 @@ test('an unexplained change waits; a text that is no longer proposed is explaine
   await expect(dialog.getByRole('alert')).toContainText('invalid_credentials');
   await password.fill(passwordOf('admin'));
   await dialog.getByRole('button', { name: 'Approve' }).click();
-  await expect(dialog.getByRole('alert')).toContainText('This text is no longer proposed.');
+  await expect(dialog.getByRole('alert')).toContainText('This change is no longer proposed.');
   await dialog.getByRole('button', { name: 'Cancel' }).click();
 
   await page.reload();
@@ -142,7 +142,9 @@ test('an unexplained change waits; a text that is no longer proposed is explaine
   await password.fill(passwordOf('admin'));
   await dialog.getByRole('button', { name: 'Approve' }).click();
   await expect(dialog).toBeHidden();
-  await expect(page.getByText(/^Text [0-9a-f]{8} is approved\. It is live with the next publication\.$/)).toBeVisible();
+  await expect(
+    page.getByText(/^Change [0-9a-f]{8} is approved\. It is live with the next publication\.$/),
+  ).toBeVisible();
   await page.getByRole('button', { name: 'Publish now' }).click();
   await expect(page.getByText('Version 3 was published.')).toBeVisible();
   await expect(waiting).toBeHidden();

@@ -105,6 +105,6 @@ describe('the commands in docs/operations.md', () => {
         '1 acl approve ', // nothing waits
       ]),
     );
-    expect(await readFile(join(folder, 'said'), 'utf8')).toMatch(/^No text waits for an approval\.$/m);
+    expect(await readFile(join(folder, 'said'), 'utf8')).toMatch(/^No change waits for an approval\.$/m);
   });
 });

@@ -85,7 +85,7 @@ export interface Preparation {
  * @param compiler digest of the compiler's code
  */
 export function prepare(preparation: Preparation, compiler: string): Candidate {
-  const { snapshot, previous, limits } = preparation;
+  const { snapshot, previous, limits, artefacts } = preparation;
   const candidateResult = makeCandidate(snapshot, { ...preparation, compiler });
   if (candidateResult.kind === 'too-large') return refusedCandidate(preparation, candidateResult);
   const { candidate, next } = candidateResult;
@@ -98,9 +98,10 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   // A refused version is never published, so its access is not compared.
   if (isRefused(candidate)) return candidate;
   const access = accessChange(previous.publishedAccess, next);
-  const isApproved = previous.baseline.approved.includes(candidate.hash);
+  const hashToApprove = approvalHash(candidate, artefacts?.includes('data') === true);
+  const isApproved = previous.baseline.approved.includes(hashToApprove);
   if (previous.baseline.isFound) {
-    const behindFinding = isApproved ? null : databaseBehindFinding(previous.baseline, next, candidate.hash);
+    const behindFinding = isApproved ? null : databaseBehindFinding(previous.baseline, next, hashToApprove);
     const reasons = [...(isApproved ? [approvedFinding(access)] : []), ...(behindFinding ? [behindFinding] : [])];
     return { ...candidate, access, findings: [...candidate.findings, ...reasons] };
   }
@@ -109,9 +110,7 @@ export function prepare(preparation: Preparation, compiler: string): Candidate {
   const withFinding = (finding: Finding): Candidate => ({ ...result, findings: [...candidate.findings, finding] });
   if (unexplained.change.changedPairs === 0 && !unexplained.isEmptied) return result;
   if (!needsApproval(unexplained, limits.maxUnexplainedPercent)) return withFinding(toleratedFinding(unexplained));
-  return withFinding(
-    isApproved ? approvedFinding(unexplained.change) : unexplainedFinding(unexplained, candidate.hash),
-  );
+  return withFinding(isApproved ? approvedFinding(unexplained.change) : unexplainedFinding(unexplained, hashToApprove));
 }
 
 /** A refused candidate for a snapshot that could not be compiled or checked, or whose rules are too large to be compiled. */
@@ -142,6 +141,14 @@ const PREPARATION_FAILED: Finding = {
 
 export function hasRules(artefacts: readonly Artefact[] = ['rules']): boolean {
   return artefacts.includes('rules');
+}
+
+/** The hash that an approval names: of the text or, if OPA is a target, of the snapshot, because equal texts can have unequal OPA data. */
+export function approvalHash(
+  { hash, snapshotHash }: Pick<Candidate, 'hash' | 'snapshotHash'>,
+  isForOpa: boolean,
+): string {
+  return isForOpa ? snapshotHash : hash;
 }
 
 export function isRefused({ findings }: Pick<Candidate, 'findings'>): boolean {

@@ -99,7 +99,7 @@ export abstract class PublicationHistory {
   abstract latest(): Promise<Publication | null>;
   /** The version with which new rules are compared: usually the newest published one on which the engine did not fail. Never a withdrawal, a restore or a transitional version (`firstStepOf`). */
   abstract baseline(): Promise<Baseline | null>;
-  /** Approves the rules with this hash as the next version after `baseline()`. Idempotent. */
+  /** Approves the candidate with this `approvalHash` as the next version after `baseline()`. Idempotent. */
   abstract approve(hash: string, approverId: number | null, at: Date): Promise<void>;
   /** Records a later snapshot that gives the same version: `baseline()` has it from then on, but the version stays as it was published. */
   abstract addLaterSnapshot(version: number, made: MadeFrom): Promise<void>;

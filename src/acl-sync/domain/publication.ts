@@ -127,7 +127,7 @@ export interface Run {
   reasons: Finding[];
   /** An edit by hand that this run found in the live text. */
   drift: Drift | null;
-  /** The text that waits for an approval, and why it was refused. `since`: when the wait began, perhaps with an earlier text. */
+  /** The change that waits for an approval, and why it was refused. `since`: when the wait began, perhaps with an earlier change. */
   waiting: { hash: string; since: Date; reasons: Finding[] } | null;
   targets: readonly TargetState[];
 }

@@ -1,6 +1,6 @@
 import type { AccessChange } from '../../trino-rules/diff/access-change.js';
 import { type Finding, isError } from '../../trino-rules/document/finding.js';
-import { type Candidate, isRefused } from './candidate.js';
+import { approvalHash, type Candidate, isRefused } from './candidate.js';
 import { type FirstStep, MASKS_FIRST } from '../../trino-rules/transition/first-step.js';
 import type { WithdrawalOrder } from './prepared-withdrawal.js';
 import type { Edit, Publication, RunOutcome } from './publication.js';
@@ -82,7 +82,7 @@ export interface Comparison {
 
 export interface Refusal {
   reasons: Finding[];
-  /** Hash of the text whose approval would end the refusal; null: no approval would help. */
+  /** The `approvalHash` whose approval would end the refusal; null: no approval would help. */
   awaits: string | null;
 }
 
@@ -120,20 +120,20 @@ export interface PublishDecision extends Pick<KeepDecision, 'restore' | 'refusal
 
 /** Decides the next step of a run (docs/sync-run.md): make a missing version or comparison, publish a version, keep the latest one, or refuse. */
 export function decide(situation: Situation): Decision {
-  const { candidate, withdrawal, latest, restoration } = situation;
+  const { candidate, withdrawal, isForOpa, latest, restoration } = situation;
   if (candidate === null && isUpToDate(situation))
     return { kind: 'keep', restore: restoration?.restore ?? null, refusal: null };
   const isMeasuredFromLatest = latest?.isFound !== true || latest.text === situation.foundText;
   if (candidate === null || !isMeasuredFromLatest) return { kind: 'prepare' };
   if (!isRefused(candidate)) return decideRestore(candidate, null, situation);
-  const refusal = refusalOf(candidate);
+  const refusal = refusalOf(candidate, isForOpa);
   if (withdrawal === undefined) {
     // If the candidate is refused only because the engine failed on its text, the withdrawal also includes revocations without an audit event.
     const changes = refusal.reasons.every(({ code }) => code === BROKEN_FINDING.code) ? 'all' : 'recorded';
     return { kind: 'withdraw', changes, refusal };
   }
   if (withdrawal !== null && !isRefused(withdrawal)) return decideRestore(withdrawal, refusal, situation);
-  const reasons = [...refusal.reasons, ...(withdrawal === null ? [] : refusalOf(withdrawal).reasons)];
+  const reasons = [...refusal.reasons, ...(withdrawal === null ? [] : withdrawal.findings.filter(isError))];
   return { kind: 'refuse', refusal: { ...refusal, reasons } };
 }
 
@@ -231,10 +231,10 @@ function isUpToDate({ latest, targets, input, now, restoration }: Situation): bo
 }
 
 /** The refusal of a version. Its reasons are the errors among the findings. */
-function refusalOf({ findings, hash }: Pick<Candidate, 'findings' | 'hash'>): Refusal {
-  const reasons = findings.filter(isError);
+function refusalOf(candidate: Candidate, isForOpa: boolean): Refusal {
+  const reasons = candidate.findings.filter(isError);
   const canBeApproved = reasons.every(({ code }) => code === UNEXPLAINED_CODE || code === DATABASE_BEHIND_CODE);
-  return { reasons, awaits: canBeApproved ? hash : null };
+  return { reasons, awaits: canBeApproved ? approvalHash(candidate, isForOpa) : null };
 }
 
 /** Refuses a text on which the engine failed before, because it would fail every statement of every user. */

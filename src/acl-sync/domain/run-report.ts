@@ -204,7 +204,7 @@ function driftOf(run: EndedRun, lastRun: Run | null): Drift | null {
   return { ...edit, foundAt, overwritten: publishedBy(run) !== null };
 }
 
-/** The text that waits for an approval after a run; null: none. `since` is the start of the wait, even if the text has changed since then. */
+/** The change that waits for an approval after a run; null: none. `since` is the start of the wait, even if the hash has changed since then. */
 function waitingChangeAfter(run: EndedRun, lastRun: Run | null): Run['waiting'] {
   const { outcome, startedAt, restore } = run;
   const formerWaitingChange = lastRun?.waiting ?? null;

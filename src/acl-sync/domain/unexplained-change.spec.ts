@@ -26,7 +26,7 @@ describe('the effective snapshot', () => {
 });
 
 describe('rules behind a found version', () => {
-  it('are refused with the text to approve where they change access, and not where they give the same', () => {
+  it('are refused with the hash to approve where they change access, and not where they give the same', () => {
     const rules = (path: string) => {
       const { text } = compile(aSnapshot().user('ana').may('SELECT', path).snapshot());
       return { text, snapshot: '' };
@@ -35,7 +35,7 @@ describe('rules behind a found version', () => {
     expect(databaseBehindFinding(rules('hr'), rules('sales'), 'a-hash')).toMatchObject({
       code: 'database-behind',
       severity: 'error',
-      message: expect.stringContaining('approved the text a-hash') as string,
+      message: expect.stringContaining('approved the change a-hash') as string,
     });
   });
 });
@@ -45,7 +45,7 @@ describe('a version of OPA alone behind a found version', () => {
     const nothing = { text: null, snapshot: writtenSnapshot(aSnapshot().snapshot()) };
     expect(databaseBehindFinding({ text: '', snapshot: '' }, nothing, 'a-hash')).toMatchObject({
       code: 'database-behind',
-      message: expect.stringContaining('approved the text a-hash') as string,
+      message: expect.stringContaining('approved the change a-hash') as string,
     });
   });
 });

@@ -19,7 +19,7 @@ export interface Baseline extends VersionAccess {
   position: TrailPosition;
   /** Digest of the compiler that made this version. */
   compiler: string;
-  /** Hashes of texts that are approved to follow this version in spite of unexplained changes. */
+  /** Each `approvalHash` that is approved to follow this version in spite of unexplained changes. */
   approved: readonly string[];
   /** Whether this version was found at a target, and not published by a run of this database. */
   isFound: boolean;
@@ -106,7 +106,7 @@ export function needsApproval({ change, isEmptied }: UnexplainedChange, maxPerce
 export function unexplainedFinding(change: UnexplainedChange, hash: string): Finding {
   const message =
     `no recorded change explains this: ${changeText(change)}. It is published once an administrator has approved the ` +
-    `text ${hash}; until then, only what recorded changes take away is published`;
+    `change ${hash}; until then, only what recorded changes take away is published`;
   return { code: UNEXPLAINED_CODE, severity: 'error', message };
 }
 
@@ -141,7 +141,7 @@ export function databaseBehindFinding(baseline: VersionAccess, newAccess: Versio
     : 'The access that it gives is not known here';
   const message =
     `the target holds a newer version than this database has: it was restored from a backup, or another installation publishes ` +
-    `there. ${changeText}. They are published once an administrator has approved the text ${hash}; until then, ` +
+    `there. ${changeText}. They are published once an administrator has approved the change ${hash}; until then, ` +
     (isKnown
       ? 'only what is revoked from now on is taken away'
       : 'nothing is published, and OPA keeps the newer version');

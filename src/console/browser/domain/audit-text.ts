@@ -100,7 +100,7 @@ const SENTENCE_MAKERS: Partial<Record<AuditEvent['event'], SentenceMaker>> = {
   role_changed: ({ from, to }, subject) => [...subject, `: ${roleText(from)} to ${roleText(to)}`],
   publication_applied: ({ access }, subject) => [...subject, peopleChangesText(access as PeopleChanges)],
   publication_refused: ({ awaits, reasons }) => [
-    typeof awaits === 'string' ? `text ${awaits.slice(0, 8)}: ` : '',
+    typeof awaits === 'string' ? `change ${awaits.slice(0, 8)}: ` : '',
     valueText((reasons as unknown[])[0]),
   ],
 };

@@ -262,8 +262,8 @@ function WaitingChange() {
       intro={
         waitingChange !== null && (
           <>
-            Text {waitingChange.hash.slice(0, 8)} waits since <Moment time={waitingChange.since} />, because no recorded
-            change explains it.
+            Change {waitingChange.hash.slice(0, 8)} waits since <Moment time={waitingChange.since} />, because no
+            recorded change explains it.
           </>
         )
       }

@@ -51,7 +51,7 @@ const FAILURE_TEXTS: Record<string, string> = {
   unreachable: 'The service does not answer. What you typed is kept.',
   database_unavailable: 'The service cannot reach its database. What you typed is kept.',
   engine_unavailable: 'The engine does not answer. Statements cannot run; grants and publications go on.',
-  approval_not_awaited: 'This text is no longer proposed. If a newer one waits, look at it before you approve.',
+  approval_not_awaited: 'This change is no longer proposed. If a newer one waits, look at it before you approve.',
   reauthentication_required: 'Confirm with your password: the last time is more than 5 minutes ago.',
   last_administrator: 'This is the last active administrator. Make somebody else one first.',
   too_many_queries: 'Too many of your statements are running. Wait until one ends, or cancel it, then run this again.',

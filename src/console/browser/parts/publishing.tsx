@@ -35,7 +35,7 @@ export function WaitingForApproval({ waitingChange }: { waitingChange: WaitingCh
           )}
         </p>
         <p>
-          Text {waitingChange.hash.slice(0, 8)}, since <Moment time={waitingChange.since} />.
+          Change {waitingChange.hash.slice(0, 8)}, since <Moment time={waitingChange.since} />.
           {access !== null && ` ${percentText(access)} of all access changes.`} Revokes go out meanwhile.
         </p>
         <p>
@@ -54,7 +54,7 @@ function percentText({ changed_pairs: changedPairs, all_pairs: allPairs }: Acces
   return `${((changedPairs / Math.max(allPairs, 1)) * 100).toFixed(1)} %`;
 }
 
-/** The button to approve the rules text with this hash, after a new proof of identity. The address contains the hash while the dialog is open. */
+/** The button to approve the change with this hash, after a new proof of identity. The address contains the hash while the dialog is open. */
 export function ApproveButton({ hash, effectText }: { hash: string; effectText: string | null }) {
   const { dialog: dialogHash, openDialog, close } = useDialogInAddress('approve');
   return (
@@ -68,11 +68,11 @@ export function ApproveButton({ hash, effectText }: { hash: string; effectText: 
           run={() => approveRules(dialogHash)}
           close={close}
           onDone={() =>
-            showToast({ text: `Text ${dialogHash.slice(0, 8)} is approved. It is live with the next publication.` })
+            showToast({ text: `Change ${dialogHash.slice(0, 8)} is approved. It is live with the next publication.` })
           }
         >
           <p>
-            The next run publishes text {dialogHash.slice(0, 8)}
+            The next run publishes change {dialogHash.slice(0, 8)}
             {effectText !== null && dialogHash === hash && (
               <>
                 : <b>{effectText}</b>
