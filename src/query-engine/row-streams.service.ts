@@ -6,6 +6,7 @@ import { csvLine } from '../kernel/csv.js';
 import { ERRORS, NamedError, Refused } from '../kernel/errors.js';
 import { cursorOf } from '../kernel/page.js';
 import type { AuthenticatedUser } from '../platform/http/access.js';
+import { refusalOfFailure } from '../platform/http/problem.js';
 import { Log } from '../platform/log/log.js';
 import { EngineFault } from './domain/engine-error.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
@@ -39,10 +40,14 @@ export class RowStreams {
    */
   begin(page: RowsPage, user: AuthenticatedUser, id: string, rest: 'none' | 'follows' | 'is-late'): RowStream {
     const source = rest === 'none' ? null : this.sourceOf(user, id);
-    return new RowStream(page, source, this.loop, () => this.waitForSlot(), rest === 'is-late');
+    const callbacks: StreamCallbacks = {
+      waitForSlot: () => this.waitForSlot(),
+      logFailure: ({ code, cause }) => this.log.error('request failed', { query_id: id, code, err: cause }),
+    };
+    return new RowStream(page, source, this.loop, callbacks, rest === 'is-late');
   }
 
-  /** Resolves when the next piece of rows may be made. Pieces are made one after the other, with other requests in between. */
+  /** Pieces are made one after the other, with other requests in between. */
   private waitForSlot(): Promise<unknown> {
     const slot = this.nextSlot;
     this.nextSlot = slot.then(() => setImmediate());
@@ -99,6 +104,13 @@ interface StreamSource {
   abandon(): Promise<unknown>;
 }
 
+interface StreamCallbacks {
+  /** Resolves when the next piece of rows may be made. */
+  waitForSlot(): Promise<unknown>;
+  /** Called for a failure within the service after the answer has begun; an earlier one is thrown. */
+  logFailure(refusal: Refused): void;
+}
+
 /** Thrown to break off a stream whose format cannot express an error, so that the result does not look complete. */
 class TruncatedStream extends NamedError {}
 
@@ -122,14 +134,13 @@ export class RowStream {
 
   /**
    * @param source null: the answer is one page
-   * @param waitForSlot resolves when the next piece may be made
    * @param isLate whether the first page took so long that the session may have ended; it is checked again before the first piece
    */
   constructor(
     firstPage: RowsPage,
     private readonly source: StreamSource | null,
     private readonly loop: RowLoop,
-    private readonly waitForSlot: () => Promise<unknown>,
+    private readonly callbacks: StreamCallbacks,
     private readonly isLate = false,
   ) {
     this.page = firstPage;
@@ -159,8 +170,11 @@ export class RowStream {
     } catch (error) {
       const fault = error instanceof ProtocolBreach ? 'protocol' : error instanceof EngineFault ? error.kind : null;
       const queryError = fault === null ? null : errorOfFault(fault);
-      if (format !== 'ndjson' || !isBegun) throw queryError === null ? error : queryProblem('failed', queryError);
-      yield errorLine(queryError === null ? errorOfFailure(error) : toQueryErrorResponse(queryError));
+      const refusal = queryError === null ? refusalOfFailure(error) : queryProblem('failed', queryError);
+      const isFailure = refusal.cause !== undefined && !(error instanceof TruncatedStream);
+      if (isBegun && isFailure) this.callbacks.logFailure(refusal);
+      if (format !== 'ndjson' || !isBegun) throw refusal;
+      yield errorLine(queryError === null ? errorOfRefusal(refusal) : toQueryErrorResponse(queryError));
     }
   }
 
@@ -190,7 +204,10 @@ export class RowStream {
         const isCheckDue = bytesUntilCheck <= 0;
         if (isCheckDue) bytesUntilCheck = BYTES_BETWEEN_CHECKS;
         const stopCheck = isCheckDue ? this.source?.stopReason() : null;
-        const [stopReason, nextPiece] = await Promise.all([stopCheck, this.waitForSlot().then(() => pieces.next())]);
+        const [stopReason, nextPiece] = await Promise.all([
+          stopCheck,
+          this.callbacks.waitForSlot().then(() => pieces.next()),
+        ]);
         if (stopReason !== undefined && stopReason !== null) return yield { kind: stopReason };
         if (nextPiece.done === true) break;
         bytesUntilCheck -= nextPiece.value.length;
@@ -251,8 +268,7 @@ function errorLine(error: QueryErrorResponse): Buffer {
 }
 
 /** The public part of an error that is not the query's. */
-function errorOfFailure(error: unknown): QueryErrorResponse {
-  const code = error instanceof Refused ? error.code : 'internal_error';
+function errorOfRefusal({ code }: Refused): QueryErrorResponse {
   return plainError(code, `${ERRORS[code].text}.`);
 }
 

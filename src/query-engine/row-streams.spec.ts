@@ -1,8 +1,12 @@
 import { setImmediate as afterwards } from 'node:timers/promises';
-import type { RowsPage } from './domain/held-page.js';
+import { FakeTimers } from '../../test/support/fakes/fake-timers.js';
+import { LogBook } from '../../test/support/fakes/log-book.js';
+import type { AuthenticatedUser } from '../platform/http/access.js';
+import type { RowsPage, RowsResult } from './domain/held-page.js';
 import { ProtocolBreach } from './domain/reading.js';
 import { RowLoop } from './domain/row-loop.js';
-import { RowStream } from './row-streams.service.js';
+import type { QueriesService } from './queries.service.js';
+import { RowStream, RowStreams } from './row-streams.service.js';
 
 /** These pieces are made beforehand. */
 const NO_LOOP = Object.create(RowLoop.prototype) as RowLoop;
@@ -11,6 +15,7 @@ const nothing = (): void => undefined;
 type Answer = Pick<RowsPage, 'claim' | 'confirm' | 'refuse' | 'release'>;
 const answer: Answer = { claim: () => 'granted', confirm: nothing, refuse: nothing, release: nothing };
 const now = (): Promise<void> => Promise.resolve();
+const callbacks = { waitForSlot: now, logFailure: nothing };
 
 describe('pieces of rows', () => {
   it('are not made before their turn', async () => {
@@ -21,7 +26,7 @@ describe('pieces of rows', () => {
     const page: RowsPage = { ...answer, columns: [], length: 2, pieces, next: null };
     const granted: (() => void)[] = [];
     const turn = (): Promise<void> => new Promise((resolve) => granted.push(resolve));
-    const bytes = new RowStream(page, null, NO_LOOP, turn).bytes('json', 1);
+    const bytes = new RowStream(page, null, NO_LOOP, { ...callbacks, waitForSlot: turn }).bytes('json', 1);
     await bytes.next();
 
     for (const before of [0, 1, 2]) {
@@ -47,7 +52,7 @@ describe('pieces of rows', () => {
       abandon: now,
       rowsFrom: () => arrival.then(() => ({ kind: 'page' as const, page: page('late', 2) })),
     };
-    const stream = new RowStream(page('first', 1), source, NO_LOOP, now);
+    const stream = new RowStream(page('first', 1), source, NO_LOOP, callbacks);
     const bytes = stream.bytes('ndjson', 1);
     await bytes.next();
     await bytes.next();
@@ -72,7 +77,7 @@ describe('pieces of rows', () => {
       abandon: now,
       rowsFrom: () => Promise.resolve({ kind: 'page' as const, page: pages.shift() ?? page('', null) }),
     };
-    const stream = new RowStream(page('1', 1), source, NO_LOOP, now);
+    const stream = new RowStream(page('1', 1), source, NO_LOOP, callbacks);
     const parts: string[] = [];
     for await (const bytes of stream.bytes('ndjson', 1)) parts.push(bytes.toString());
 
@@ -90,18 +95,22 @@ describe('a stream that the service cannot continue', () => {
     ['too_many_unread_rows', { ...first, claim: () => 'share' }],
     ['busy', { ...first, claim: () => 'full' }],
     ['internal_error', new Error('a bug')],
+    ['database_unavailable', Object.assign(new Error('no database'), { code: 'ECONNREFUSED', syscall: 'connect' })],
   ];
 
   function throwing(error: Error): Buffer[] {
     throw error;
   }
 
+  async function resultOf(second: RowsPage | Error): Promise<RowsResult> {
+    await now();
+    if (second instanceof Error) throw second;
+    return { kind: 'page', page: second };
+  }
+
   function streamTo(second: RowsPage | Error): RowStream {
-    const page =
-      second instanceof Error ? Promise.reject(second) : Promise.resolve({ kind: 'page' as const, page: second });
-    page.catch(nothing);
-    const source = { stopReason: () => Promise.resolve(null), abandon: now, rowsFrom: () => page };
-    return new RowStream(first, source, NO_LOOP, now);
+    const source = { stopReason: () => Promise.resolve(null), abandon: now, rowsFrom: () => resultOf(second) };
+    return new RowStream(first, source, NO_LOOP, callbacks);
   }
 
   async function textOf(stream: RowStream, format: 'ndjson' | 'csv'): Promise<string> {
@@ -118,6 +127,24 @@ describe('a stream that the service cannot continue', () => {
     await expect(textOf(streamTo(second), 'csv')).rejects.toThrow();
   });
 
+  it.each(['ndjson', 'csv'] as const)(
+    'logs the cause of a failure within the service, and no other: %s',
+    async (format) => {
+      for (const [code, second] of failures) {
+        const log = new LogBook();
+        const queries = { rows: () => resultOf(second), cancel: now } as unknown as QueriesService;
+        const user = { isStillAdmitted: () => Promise.resolve(true) } as AuthenticatedUser;
+        const streams = new RowStreams(queries, NO_LOOP, new FakeTimers(), log);
+        await textOf(streams.begin(first, user, 'q-1', 'follows'), format).catch(nothing);
+
+        const fields = { query_id: 'q-1', code, err: second };
+        expect(log.lines).toEqual(
+          second instanceof Error ? [{ level: 'error', message: 'request failed', fields }] : [],
+        );
+      }
+    },
+  );
+
   it.each(['share', 'full'] as const)(
     'leaves its query to a repeated request if nothing was sent: %s',
     async (outcome) => {
@@ -129,7 +156,7 @@ describe('a stream that the service cannot continue', () => {
       };
       const abandon = (): Promise<unknown> => Promise.resolve(calls.push('abandon'));
       const source = { stopReason: () => Promise.resolve(null), abandon, rowsFrom: () => throwing(breach) as never };
-      const stream = new RowStream(page, source, NO_LOOP, now);
+      const stream = new RowStream(page, source, NO_LOOP, callbacks);
 
       await expect(textOf(stream, 'ndjson')).rejects.toMatchObject({ details: { retryAfter: 5 } });
       await stream.close();

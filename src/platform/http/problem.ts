@@ -146,14 +146,19 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 export function toRefused(error: unknown, url: string, methods: AllowedMethods): Refused {
-  if (error instanceof Refused) return error;
-  if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
   const status = statusOf(error);
   if (status === 404) return methods.refusalOf(url);
   if (status === 413) return new Refused('payload_too_large');
   if (status === 415) return new Refused('unsupported_media_type');
   if (status === 503) return new Refused('busy', { retryAfter: 1, cause: error });
   if (status >= 400 && status < 500) return new Refused('bad_request', { cause: error });
+  return refusalOfFailure(error);
+}
+
+/** The refusal that tells of a failure within the service. */
+export function refusalOfFailure(error: unknown): Refused {
+  if (error instanceof Refused) return error;
+  if (isDatabaseOutage(error)) return new Refused('database_unavailable', { retryAfter: 5, cause: error });
   return new Refused('internal_error', { cause: error });
 }
 
