@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Refused } from '../kernel/errors.js';
 import { DatabaseSession, LOCK_NOT_AVAILABLE, sqlState } from '../platform/database/database-session.js';
 import type { Descriptions } from '../trino-rules/model/snapshot-export.js';
 import { GUARANTEES_LOCK } from './guarantee.store.js';
@@ -39,7 +40,7 @@ export class AccessFileStore {
   /**
    * Keeps other transactions from changing groups, grants, policies and guarantees until this one ends. Groups are locked first, as in every
    * transaction that locks several of these tables (see `GroupStore.findMissing`). EXCLUSIVE also waits for locked rows.
-   * @throws Error when the locks are not free in time
+   * @throws Refused `busy` when the locks are not free in time
    */
   async lockWrites(): Promise<void> {
     await this.session.query(
@@ -54,9 +55,8 @@ export class AccessFileStore {
       await this.session.query('SELECT pg_advisory_xact_lock($1)', [GUARANTEES_LOCK]);
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
-      throw new Error('groups and grants are being written by others: nothing was changed, try again later', {
-        cause: error,
-      });
+      const detail = 'groups and grants are being written by others: nothing was changed, try again later';
+      throw new Refused('busy', { retryAfter: 5, detail, cause: error });
     }
   }
 }

@@ -6,7 +6,13 @@ import { Transaction, TransactionDeadlock } from '../platform/database/transacti
 import { AccessChangesService } from '../users/access-changes.service.js';
 
 /** Error of a commit that failed after all writes. The changes may be committed nevertheless: perhaps only the database's answer was lost. */
-export class CommitUnconfirmed extends NamedError {}
+export class CommitUnconfirmed extends Refused {
+  constructor(cause: unknown) {
+    const detail =
+      'Whether the changes are made is not known: send the file again, which makes only those that are missing.';
+    super('database_unavailable', { retryAfter: 5, detail, cause });
+  }
+}
 
 /** The most attempts of one write. A write is repeated if PostgreSQL rolled it back because of a deadlock, such as between two batches of grants. */
 const MAX_ATTEMPTS = 5;
@@ -59,7 +65,7 @@ export class AccessWritesService {
       return outcome;
     } catch (error) {
       if (error instanceof RolledBack) return error.outcome as T;
-      throw state.isWritten ? new CommitUnconfirmed('the commit failed', { cause: error }) : error;
+      throw state.isWritten ? new CommitUnconfirmed(error) : error;
     }
   }
 

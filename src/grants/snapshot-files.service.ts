@@ -81,7 +81,7 @@ export class SnapshotFilesService {
   /**
    * Applies a file in one transaction that locks other writers out. If the API would refuse any of the changes, nothing is changed, and
    * the result lists every problem with its place in the file.
-   * @throws CommitUnconfirmed if the commit failed, so that its outcome is unknown; Refused `guarantee_broken`, `reauthentication_required`
+   * @throws CommitUnconfirmed if the commit failed, so that its outcome is unknown; Refused `busy`, `guarantee_broken`, `reauthentication_required`
    * @param value the parsed JSON or YAML
    */
   apply(

@@ -52,7 +52,7 @@ export class UserImportService {
    * Imports a list in one transaction that locks other writers of groups out. Existing accounts and memberships stay as they are. If a
    * line cannot be imported, nothing is changed and every such line is listed.
    * @param acceptsRegistered accepts existing accounts with passwords, although other people may have registered them
-   * @throws CommitUnconfirmed with its cause
+   * @throws CommitUnconfirmed with its cause; Refused `busy`
    */
   import(
     entries: readonly ListEntry[],

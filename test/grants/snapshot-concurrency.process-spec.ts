@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
+import { ApiClient } from '../support/service/api-client.js';
 import { type Finished, runGrantline } from '../support/service/grantline-process.js';
 import { lockWaiters } from '../support/database/lock-waiters.js';
 import { FILE, type SnapshotFiles, startSnapshotFiles } from '../support/snapshots/snapshot-files.js';
+import { startService } from '../support/service/service.js';
 import { until } from '../support/service/until.js';
 
 const EMPTY = { version: 1, users: [], groups: [], grants: [], policies: [] };
@@ -111,28 +113,58 @@ describe('snapshot files, applied while others write and the database goes away'
     expect(await files.exported()).toEqual(EMPTY);
   });
 
-  it('say that the end is not known where the database goes away in the commit', async () => {
-    const owner = new Client(files.service.database.migrationUrl);
-    await owner.connect();
-    await owner.query(`
-      CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NULL; END';
-      CREATE CONSTRAINT TRIGGER held AFTER INSERT ON groups DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION held()`);
-    try {
+  describe('and lost in the commit', () => {
+    let owner: Client;
+    beforeEach(async () => {
+      owner = new Client(files.service.database.migrationUrl);
+      await owner.connect();
+      await owner.query(`
+        CREATE FUNCTION held() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NULL; END';
+        CREATE CONSTRAINT TRIGGER held AFTER INSERT ON groups DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION held()`);
       await holder.query('SELECT pg_advisory_lock($1)', [LOCK]);
-      const end = applying(FILE);
+    });
+    afterEach(async () => {
+      await owner.query('DROP FUNCTION held CASCADE');
+      await owner.end();
+    });
+    const lost = async <T>(end: Promise<T>): Promise<T> => {
       await untilWaiting(1);
       await terminate();
       await holder.query('SELECT pg_advisory_unlock($1)', [LOCK]);
+      return end;
+    };
 
-      expect(await end).toMatchObject({
+    it('say that the end is not known', async () => {
+      expect(await lost(applying(FILE))).toMatchObject({
         code: 2,
         stdout: '',
         stderr: expect.stringContaining('is not known: apply the file again') as unknown,
       });
-    } finally {
-      await owner.query('DROP FUNCTION held CASCADE');
-      await owner.end();
-    }
-    expect(await files.exported()).toEqual(EMPTY);
+      expect(await files.exported()).toEqual(EMPTY);
+    });
+
+    it('say so to a program that may send the file again', async () => {
+      const { status, headers, body } = await lost(files.admin.post('/api/admin/snapshot', { snapshot: FILE }));
+      expect({ status, body, retryAfter: headers.get('retry-after') }).toMatchObject({
+        ...{ status: 503, retryAfter: '5' },
+        body: { code: 'database_unavailable', detail: expect.stringContaining('is not known: send') as unknown },
+      });
+      expect(await files.exported()).toEqual(EMPTY);
+    });
+  });
+
+  it('are refused as busy where a change under way does not end', async () => {
+    const url = new URL(files.service.database.url);
+    url.searchParams.set('options', '-c lock_timeout=100');
+    const impatient = await startService({}, { database: { ...files.service.database, url: url.href } });
+    await holder.query('BEGIN; LOCK TABLE grants IN ROW EXCLUSIVE MODE');
+    const program = new ApiClient(impatient).as(files.admin.token);
+    const { status, headers, body } = await program.post('/api/admin/snapshot', { snapshot: FILE });
+    await impatient.stop();
+
+    expect({ status, body, retryAfter: headers.get('retry-after') }).toMatchObject({
+      ...{ status: 503, retryAfter: '5' },
+      body: { code: 'busy', detail: expect.stringContaining('nothing was changed') as unknown },
+    });
   });
 });
