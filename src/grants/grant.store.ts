@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, pageOf, type PageRequest } from '../kernel/page.js';
 import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
+import { Settings } from '../platform/settings/settings.js';
 import { namesOf } from '../trino-rules/model/node.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import {
@@ -37,7 +38,7 @@ export const SELECT_GRANTS = `
 
 /**
  * SQL conditions that two live grants are equal: one for grants with a catalog, one for grants without, as in the indexes `grants_one_live`
- * (migration 0020) and `grants_one_live_without_catalog` (0071). The privileges tell a table from a routine of the same name.
+ * and `grants_one_live_without_catalog` (migration 0108). The privileges tell a table from a routine of the same name.
  */
 const EQUAL_CONDITIONS = [
   equalColumns(
@@ -64,7 +65,10 @@ const REQUESTED_GRANTS = `
 /** The table of grants. A row never changes, except when it is revoked. */
 @Injectable()
 export class GrantStore {
-  constructor(private readonly session: DatabaseSession) {}
+  constructor(
+    private readonly session: DatabaseSession,
+    private readonly settings: Settings,
+  ) {}
 
   /** Records grants. @returns outcomes in the order of `grants`. The ids of new grants have the same order */
   async grant(grants: readonly NewGrant[], actorId: number | null, now: Date): Promise<GrantOutcome[]> {
@@ -125,6 +129,7 @@ export class GrantStore {
 
   async list(filter: GrantFilter, { limit, after }: PageRequest, now: Date): Promise<Page<Grant>> {
     const parameter = (place: number): string => `$${FILTER_PARAMETERS + place}`;
+    const filterParameters = filterValues(filter, this.settings.acl.metadataCatalog);
     const rows = await this.session.query<Grant>(
       `${SELECT_GRANTS}
        WHERE ${filterCondition('g')} AND g.id > ${parameter(1)}
@@ -133,7 +138,7 @@ export class GrantStore {
          AND (${parameter(4)}::timestamptz IS NULL OR g.expires_at < ${parameter(4)})
          AND (${parameter(5)}::text[] IS NULL OR g.privileges && ${parameter(5)})
        ORDER BY g.id LIMIT ${parameter(6)}`,
-      [...filterValues(filter), after ?? 0, filter.state, now, filter.expiresBefore, filter.privileges, limit + 1],
+      [...filterParameters, after ?? 0, filter.state, now, filter.expiresBefore, filter.privileges, limit + 1],
     );
     return pageOf(rows, limit, ({ id }) => id);
   }

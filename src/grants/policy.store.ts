@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Page, type PageRequest, pageOf } from '../kernel/page.js';
 import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
+import { Settings } from '../platform/settings/settings.js';
 import type { Principal } from '../trino-rules/model/principal.js';
 import type { EntryFilter } from './domain/grant.js';
 import { type NewPolicy, type Policy, type PolicyDraft, policyRule } from './domain/policy.js';
@@ -33,7 +34,10 @@ const POLICY_WRITERS_LOCK = 7_471_020;
 
 @Injectable()
 export class PolicyStore {
-  constructor(private readonly session: DatabaseSession) {}
+  constructor(
+    private readonly session: DatabaseSession,
+    private readonly settings: Settings,
+  ) {}
 
   create(policy: NewPolicy, now: Date): Promise<Policy> {
     return this.session.run(async () => {
@@ -85,7 +89,7 @@ export class PolicyStore {
     const parameter = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const policies = await this.queryPolicies(
       `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${parameter(1)} ORDER BY p.id LIMIT ${parameter(2)}`,
-      [...filterValues(filter), after ?? 0, limit + 1],
+      [...filterValues(filter, this.settings.acl.metadataCatalog), after ?? 0, limit + 1],
     );
     return pageOf(policies, limit, ({ id }) => id);
   }

@@ -8,7 +8,7 @@ const GROUPS = '/api/admin/groups';
 const ORDERS = { catalog: 'sales', schema: 'eu', table: 'orders' };
 
 describe('lists', () => {
-  const service = sharedService();
+  const service = sharedService({ ACL_METADATA_CATALOG: 'grantline' });
   const admin = sharedAdministrator(service);
   let ids: Record<'alice' | 'bob', number>;
   const idOf = async (path: string, body: object) => Number((await admin.post(path, body)).body?.['id']);
@@ -58,6 +58,12 @@ describe('lists', () => {
       expect(await found(`${path}?covering=hr`)).toEqual(at(path, 0, 6));
       expect(await found(`${path}?covering=sales.eu.%22a.b%22%22c%22`)).toEqual(at(path, 0, 1, 2, 7));
       expect(await found(`${path}?covering=sales.eu.orders&level=table`)).toEqual(at(path, 3));
+    });
+
+    it.each([GRANTS, POLICIES])('%s: nothing on everything covers system and the metadata catalog', async (path) => {
+      expect(await found(`${path}?covering=system`)).toEqual([]);
+      expect(await found(`${path}?covering=system.runtime.queries`)).toEqual([]);
+      expect(await found(`${path}?covering=grantline.public`)).toEqual([]);
     });
 
     it.each(['', '.', 'sales.', 'sales..orders', 'a.b.c.d', 'Sales', 'sales.eu.a"b', '"sales', 'a%00'])(

@@ -4,9 +4,11 @@ import { localGroup } from '../../src/grants/domain/group.js';
 import { GrantStore } from '../../src/grants/grant.store.js';
 import { GroupStore } from '../../src/grants/group.store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
+import { parseSettings } from '../../src/platform/settings/settings-parser.js';
 import type { Node } from '../../src/trino-rules/model/node.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import { freshDatabase, type TestDatabase } from '../support/database/database.js';
+import { TEST_SECRET } from '../support/service/secrets.js';
 import { NOW } from '../support/snapshots/snapshot-builder.js';
 
 /** What the tables take, whatever the model opens already. */
@@ -24,7 +26,7 @@ describe('grants on nodes of every kind, in the tables,', () => {
       await source.query(`ALTER TABLE grants DROP CONSTRAINT grants_${known}`);
     await source.query(`INSERT INTO principal_names (name, holder, claimed_at) VALUES ('bi', 'engine', now())`);
     const session = new DatabaseSession(source);
-    grants = new GrantStore(session);
+    grants = new GrantStore(session, parseSettings({ AUTH_SECRET_KEY: TEST_SECRET }).settings);
     groups = new GroupStore(session);
     const [made] = await groups.create([localGroup('team', null)], NOW);
     team = made?.id ?? 0;

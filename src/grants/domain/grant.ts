@@ -12,7 +12,7 @@ export interface EntryFilter {
   kind?: NodeKind | undefined;
   /** The principal in `as` or `queries` of a node: the principal to act as, or the owner of the queries. */
   targetPrincipal?: PolicyPrincipal | null;
-  /** A node of the tree. The filter matches grants and policies on it and on its ancestors. */
+  /** A node of the tree. The filter matches grants and policies on it and above it. Everything is not above `system` and the metadata catalog. */
   covering?: Node | null;
   /** Part of the name of the principal or of the node, compared without case. */
   text?: string | undefined;

@@ -1,4 +1,4 @@
-import { kindOf, principalIn, type Node } from '../../trino-rules/model/node.js';
+import { covers, kindOf, principalIn, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import type { EntryFilter } from '../domain/grant.js';
 
@@ -102,7 +102,7 @@ export const filterCondition = (row: string) => `
   AND ($12::text IS NULL OR ${row}.as_engine_name = $12)
   AND ($13::boolean IS NULL OR ${row}.is_as_everyone)
   AND ($14::boolean IS NULL
-    OR ${row}.node_kind = 'everything'
+    OR ($14 AND ${row}.node_kind = 'everything')
     OR (${row}.node_kind = 'tree' AND ${row}.catalog_name = $15
       AND (${row}.schema_name IS NULL OR ${row}.schema_name = $16)
       AND (${row}.table_name IS NULL OR ${row}.table_name = $17)))
@@ -114,13 +114,15 @@ export const filterCondition = (row: string) => `
     OR EXISTS (SELECT FROM users WHERE id = ${row}.user_id AND strpos(lower(username), lower($18)) > 0)
     OR EXISTS (SELECT FROM groups WHERE id = ${row}.group_id AND strpos(lower(name), lower($18)) > 0))`;
 
-export function filterValues(filter: EntryFilter): unknown[] {
+export function filterValues(filter: EntryFilter, metadataCatalog: string | null): unknown[] {
   const { principal, catalog, schema, table, routine, kind, targetPrincipal, covering, text } = filter;
+  // What is said on everything holds neither in `system` nor in the metadata catalog.
+  const isUnderEverything = covering ? covers({}, covering) && covering.catalog !== metadataCatalog : null;
   return [
     ...principalFilterValues(principal),
     ...[catalog, schema, table, routine, kind],
     ...principalFilterValues(targetPrincipal),
-    ...[covering ? true : null, covering?.catalog, covering?.schema, covering?.table, text],
+    ...[isUnderEverything, covering?.catalog, covering?.schema, covering?.table, text],
   ];
 }
 
