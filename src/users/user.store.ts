@@ -27,7 +27,7 @@ import { PrincipalNames } from './principal-names.store.js';
 export const ACCOUNT_COLUMNS = `u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
   u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "passwordExpiresAt"`;
 
-/** COLLATE "C" folds only ASCII letters, like the indexes of migration 0002. Otherwise PostgreSQL would not use them. */
+/** COLLATE "C" folds only ASCII letters, like the indexes of migration 0105. Otherwise PostgreSQL would not use them. */
 const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower($1 COLLATE "C")';
 
 const EMAIL_INDEX = 'users_email_in_any_case';
