@@ -49,6 +49,7 @@ export class GuaranteesService {
       const { guarantee, description } = readGuarantee(body, await this.snapshots.read());
       await this.admission.admitPrincipals(principalsIn(guarantee).map((value) => ({ field: 'principal', value })));
       const outcome = await this.store.write({ ...guarantee, id: id ?? 0 }, description, context, this.clock.now());
+      if (outcome === null && id !== null) orNotFound(await this.store.find(id)); // it may have been deleted meanwhile
       if (outcome === null)
         throw new Refused('name_taken', { detail: `There is a guarantee named ${guarantee.name} already.` });
       const { former, recordedGuarantee } = outcome;

@@ -1,11 +1,14 @@
+import { Client } from 'pg';
 import { AdmissionService } from '../../src/grants/admission.service.js';
 import { AdmissionProof } from '../../src/grants/domain/admission-ports.js';
 import { WHOLE_SCOPE } from '../../src/grants/domain/guarantee.js';
 import { GuaranteeStore } from '../../src/grants/guarantee.store.js';
 import { DatabaseSession } from '../../src/platform/database/database-session.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
+import { lockWaiters } from '../support/database/lock-waiters.js';
 import { BROKEN, GUARANTEES, guaranteesOf } from '../support/service/guarantees.js';
 import { sharedService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 
 describe('guarantees at their limits', () => {
   const service = sharedService({ ACL_METADATA_CATALOG: 'grantline', SERVICE_QUERY_USER: 'service-account-grantline' });
@@ -98,6 +101,21 @@ describe('guarantees at their limits', () => {
         );
         await expect(waiting).rejects.toMatchObject({ code: 'busy', details: { retryAfter: 5 } });
       });
+    });
+
+    it('are not found by a change that waited for their deletion', async () => {
+      const asked = { name: 'deleted', kind: 'only', principals: [user('bob')], resource: { catalog: 'sixteen' } };
+      const id = await made(asked);
+      const database = new Client(service.database.url);
+      await database.connect();
+      const changing = await session().run(async () => {
+        await service.app.get(GuaranteeStore).remove(id, { actor: null, origin: null }, service.clock.now());
+        const answer = admin.send('PUT', `${GUARANTEES}/${id}`, asked);
+        await until(async () => (await lockWaiters(database)).length > 0);
+        return { answer };
+      });
+      await database.end();
+      expect(await changing.answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
     });
 
     it('do not hold back who leaves a group that they do not name', async () => {
