@@ -81,11 +81,12 @@ export class PreviewService {
     const lastTargetStates = (await history.summary()).lastRun?.targets ?? [];
     const sessions = new TargetSessions(this.targets, lastTargetStates, NO_LEASE, timers);
     const latestRecorded = await history.latest();
-    const liveRules = (await sessions.read()).map((session) => session.rules);
-    const foundVersion = findVersionAtTargets(liveRules, latestRecorded, await history.highestVersion());
+    const newestVersion = await history.highestVersion();
+    const liveRules = (await sessions.read(newestVersion > 0)).map((session) => session.rules);
+    const foundVersion = findVersionAtTargets(liveRules, latestRecorded, newestVersion);
     const prepared = await this.candidates.prepare(input, foundVersion, liveRules[0]?.text ?? null);
     sessions.restartTimeLimits();
-    const answeredSessions = await sessions.read();
+    const answeredSessions = await sessions.read(newestVersion > 0);
     const latest = foundVersion === null ? await history.latest() : latestVersionOfFound(foundVersion);
     const targets = liveTargets(answeredSessions, this.targets, lastTargetStates, latest);
     const now = this.clock.now();

@@ -97,7 +97,7 @@ export class PublishingRun {
     return { kind: 'failed', failure: failureOf(failure), outcomeElsewhere: outcome };
   }
 
-  /** Decides and acts until the run has an outcome. @throws RulesTargetUnavailable or RulesTargetMoved if all targets have failed and OPA is none; LeaseLost */
+  /** Decides and acts until the run has an outcome. @throws RulesTargetUnavailable or RulesTargetMoved if all targets have failed and OPA cannot go ahead alone; LeaseLost */
   private async untilDecided(input: CandidateInput): Promise<RunOutcome> {
     for (;;) {
       const situation = await this.read(input);
@@ -187,7 +187,7 @@ export class PublishingRun {
   /** Reads the situation. First updates the history from the targets: a run may have died after writing, or another installation published. */
   private async read(input: CandidateInput): Promise<ReadSituation> {
     const { history, clock } = this.ports;
-    const sessions = await this.sessions.read();
+    const sessions = await this.sessions.read((await history.highestVersion()) > 0);
     const now = clock.now();
     const rules = sessions.map((session) => session.rules);
     await history.settleBegun(rules, now);

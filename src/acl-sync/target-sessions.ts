@@ -49,15 +49,17 @@ export class TargetSessions {
 
   /**
    * Reads the targets.
+   * @param hasVersions whether a version exists. The first one is compared with the rules that it replaces, so OPA gets it only with them
    * @returns the targets that answered in time; with OPA perhaps none
-   * @throws the first target's error if all targets failed and OPA is none; LeaseLost
+   * @throws the first target's error if all targets failed and OPA cannot go ahead alone; LeaseLost
    */
-  async read(): Promise<readonly TargetSession[]> {
+  async read(hasVersions: boolean): Promise<readonly TargetSession[]> {
+    const isOpaAhead = this.targets.isForOpa && hasVersions;
     const readings = Promise.all(this.sessions.filter(({ isReading }) => !isReading).map((session) => session.begin()));
     await (this.isAlone || this.waitsForAll ? readings : this.timers.waitAtMost(PROMPT_ANSWER_MS, readings));
-    while (!this.targets.isForOpa && this.answeredSessions().length === 0 && this.lateSessions().length > 0)
+    while (!isOpaAhead && this.answeredSessions().length === 0 && this.lateSessions().length > 0)
       await Promise.race(this.lateSessions().map(({ pendingRead: reading }) => reading));
-    this.throwIfNoneLeft();
+    if (!isOpaAhead) this.throwIfNoneLeft();
     if (this.answeredSessions().length === 0) await this.lease.confirm();
     this.timelySessions = this.answeredSessions();
     return this.timelySessions;
@@ -80,7 +82,7 @@ export class TargetSessions {
    */
   async replace(sessions: readonly TargetSession[], next: NextRules): Promise<boolean> {
     const areWritten = await Promise.all(sessions.map((session) => session.replace(next)));
-    this.throwIfNoneLeft();
+    if (!this.targets.isForOpa) this.throwIfNoneLeft();
     return !areWritten.includes(false);
   }
 
@@ -105,7 +107,7 @@ export class TargetSessions {
 
   private throwIfNoneLeft(): void {
     const [first = null] = this.sessions.map(({ failure }) => failure);
-    if (!this.targets.isForOpa && first !== null && this.sessions.every(({ failure }) => failure !== null)) throw first;
+    if (first !== null && this.sessions.every(({ failure }) => failure !== null)) throw first;
   }
 
   private answeredSessions(): TargetSession[] {

@@ -2,6 +2,7 @@ import { snapshotDigest } from '../../src/acl-sync/domain/candidate.js';
 import { RulesTargetUnavailable } from '../../src/acl-sync/domain/rules-target.js';
 import { LeaseLost } from '../../src/acl-sync/domain/run-ports.js';
 import { storedSnapshot } from '../../src/acl-sync/domain/version-access.js';
+import { compile } from '../../src/trino-rules/compile/compile.js';
 import { grantDetails } from '../../src/grants/domain/audit-details.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
 import type { FakeRulesTarget } from '../support/fakes/fake-rules-target.js';
@@ -116,12 +117,26 @@ describe('a run with OPA beside a file', () => {
       expect(sync.audited.map(({ event }) => event)).not.toContain('drift_found');
     });
 
-    it('publishes the first version of all', async () => {
+    it('publishes no first version until the file was read, so that the rules that it replaces are compared', async () => {
       sync = started(both().snapshot());
+      sync.target.editByHand(compile(both().may('INSERT', 'hr.pay').snapshot()).text);
       sync.target.failure = GONE;
-      expect(await sync.run()).toMatchObject(failed('applied', 1));
+      const unreachable = { kind: 'failed', failure: { reason: 'unreachable' }, outcomeElsewhere: null };
+      expect([await sync.run(), await sync.run()]).toMatchObject([unreachable, unreachable]);
+      expect(await sync.history.highestVersion()).toBe(0);
+      await expect(sync.preview()).rejects.toThrow(GONE);
 
       sync.target.failure = null;
+      expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 1 } });
+      expect(JSON.stringify((await sync.history.latest())?.access?.lost)).toContain('"people":["bo"]');
+      expect(sync.audited.map(({ event }) => event)).toContain('drift_found');
+    });
+
+    it('publishes the first version where the file was read and cannot be written', async () => {
+      sync = started(both().snapshot());
+      sync.target.beforePublish = () => (sync.target.failure = GONE);
+      expect(await sync.run()).toMatchObject(failed('applied', 1));
+      [sync.target.failure, sync.target.beforePublish] = [null, () => undefined];
       expect(await sync.run()).toMatchObject({ kind: 'no_change', publication: { version: 1 } });
       expect(sync.target.text).toContain('ana');
     });
