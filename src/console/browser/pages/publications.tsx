@@ -67,7 +67,7 @@ export function Publications() {
           hint={
             isNothingPublished(openRun.outcome, openRun.reasons)
               ? 'Why this run published nothing. The rules before it stayed.'
-              : 'Why this run did not publish the grants as they were. Revokes went out meanwhile.'
+              : 'Why this run did not publish the grants as they were. At most revokes went out.'
           }
         />
       )}
@@ -134,7 +134,7 @@ function PublishOutcome({ result }: { result: Schemas['SyncResponse'] }) {
   );
 }
 
-/** Whether a run left the rules as they were. Other refused runs publish what was taken away ("How it ends" in docs/sync-run.md). */
+/** Whether a run certainly left the rules as they were. Most other refused runs publish what was taken away ("How it ends" in docs/sync-run.md). */
 function isNothingPublished(outcome: Run['outcome'], reasons: Run['reasons']): boolean {
   return (
     outcome === 'failed' || reasons.some(({ code }) => /^(withdrawal-impossible|restore-contradicted)$/.test(code))
@@ -169,9 +169,11 @@ function AttentionNotices({ status }: { status: Status }) {
         <Counterexample
           reasons={status.last_reasons}
           hint={`The last run was refused by the checks below. ${
-            isNothingPublished(lastOutcome, status.last_reasons)
+            status.published === null || isNothingPublished(lastOutcome, status.last_reasons)
               ? 'The rules before it stay.'
-              : 'Revokes go out meanwhile.'
+              : newerVersion === null
+                ? 'Revokes go out meanwhile.'
+                : 'At most revokes go out meanwhile.'
           }`}
         />
       )}
