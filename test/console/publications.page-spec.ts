@@ -14,10 +14,10 @@ async function behindItsBack(grantline: Grantline, statement: string): Promise<v
   await database.end();
 }
 
-/** Sign-ins shortly before the snapshot of a version, more than one page of the audit trail. */
-const SIGN_INS_BEFORE = (version: number): string =>
+/** Sign-ins shortly before the snapshot of a version, by default more than one page of the audit trail. */
+const SIGN_INS_BEFORE = (version: number, count = 300): string =>
   `INSERT INTO audit_events (at, event, details)
-     SELECT snapshot_at - interval '1 millisecond', 'login_succeeded', '{}' FROM acl_publications, generate_series(1, 300) WHERE version = ${version}`;
+     SELECT snapshot_at - interval '1 millisecond', 'login_succeeded', '{}' FROM acl_publications, generate_series(1, ${count}) WHERE version = ${version}`;
 
 test('what is published stands on the timeline and in the table, with its difference', async ({
   page,
@@ -282,4 +282,10 @@ test('a version has its recorded changes, also without the version before; one o
   await page.goto('/publications/5');
   const { searchParams } = new URL((await asked).url());
   expect(searchParams.get('from')).toBe(searchParams.get('to'));
+  await behindItsBack(grantline, SIGN_INS_BEFORE(2, 4_000));
+  await page.goto('/publications/2');
+  await expect(causes).toContainText('0+');
+  await causes.getByRole('button', { name: 'Search older events' }).click();
+  await expect(causes).toContainText('61');
+  await expect(causes.getByRole('button', { name: 'Search older events' })).toBeHidden();
 });

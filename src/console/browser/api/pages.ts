@@ -12,7 +12,7 @@ interface PagesOptions<T> {
   /** Whether the former list is shown until the next search result arrives. The search is the last part of the key. */
   isPreviousKept?: boolean;
   /** Whether further pages are read at once, because the browser filters the list. Default: only as the list is scrolled. */
-  isReadToEnd?: boolean | ((items: readonly T[]) => boolean);
+  isReadToEnd?: boolean | ((items: readonly T[], pageCount: number) => boolean);
   isEnabled?: boolean;
   staleTime?: number;
   /** The number of entries on one page; most routes return at most 200. */
@@ -45,7 +45,8 @@ export function usePages<P extends { items: unknown[]; next: string | number | n
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   const readMore = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;
   const items = query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined;
-  const isMoreNeeded = typeof isReadToEnd === 'function' ? isReadToEnd(items ?? []) : isReadToEnd;
+  const pageCount = query.data?.pages.length ?? 0;
+  const isMoreNeeded = typeof isReadToEnd === 'function' ? isReadToEnd(items ?? [], pageCount) : isReadToEnd;
   useEffect(() => {
     if (isMoreNeeded && !isFetchNextPageError) readMore?.();
   });
@@ -55,6 +56,7 @@ export function usePages<P extends { items: unknown[]; next: string | number | n
     items: items ?? null,
     /** The first page, for its totals. */
     first: query.data?.pages[0],
+    pageCount,
     readMore,
     hasMore: hasNextPage,
   };

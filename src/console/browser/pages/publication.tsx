@@ -135,6 +135,9 @@ function VersionFacts({ publication }: { publication: Publication }) {
   );
 }
 
+/** Pages of the audit trail that are searched for changes of access before a button asks for more. */
+const PAGES_AT_ONCE = 20;
+
 /** The audit events that changed access since the previous version's snapshot. Without a previous version: the newest such events. */
 function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { publication: Publication }) {
   const { data: previousVersion, error } = useVersion(version - 1, undefined, version > 1);
@@ -149,15 +152,18 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
     });
     return { items: items.filter(isAccessChange), next };
   };
+  const [maxPages, setMaxPages] = useState(PAGES_AT_ONCE);
+  // Without a start the period is the whole audit trail.
+  const areMoreWanted = (items: readonly unknown[]): boolean => startAt !== undefined || items.length === 0;
   const list = usePages(['audit', 'before', version, startAt], readPage, {
     isEnabled: version === 1 || hasNoPrevious || startAt !== undefined,
-    // Without a start the period is the whole audit trail.
-    isReadToEnd: (items) => startAt !== undefined || items.length === 0,
+    isReadToEnd: (items, pageCount) => pageCount < maxPages && areMoreWanted(items),
     staleTime: Infinity,
   });
   const events = list.items ?? [];
   const [shownEvents, moreButton] = useShowMore(events, 5);
-  if (events.length === 0) return null;
+  const isCut = list.hasMore && list.pageCount >= maxPages && areMoreWanted(events);
+  if (events.length === 0 && !isCut) return null;
   return (
     <Region title="Recorded changes" count={loadedCountText(list)} isTightStack>
       {hasNoPrevious && <p className="dim">There is no version {version - 1}: these are the newest before this one.</p>}
@@ -178,6 +184,11 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
         ))}
       </ul>
       {moreButton && <p>{moreButton}</p>}
+      {isCut && (
+        <p>
+          <Button text="Search older events" look="small" onClick={() => setMaxPages(list.pageCount + PAGES_AT_ONCE)} />
+        </p>
+      )}
     </Region>
   );
 }
