@@ -157,7 +157,7 @@ export class RowStream {
     try {
       for await (const bytes of WRITERS[format](this.page, this.parts(format))) {
         // In memory are the collected first parts; later one part in the socket and one in the stream.
-        this.claim(heldBytes + bytes.length, isBegun);
+        this.claim(heldBytes, bytes.length, isBegun);
         heldBytes = isBegun ? bytes.length : heldBytes + bytes.length;
         partCount += 1;
         if (!isBegun && (partCount >= partsAtOnce || heldBytes >= MAX_BYTES_AT_ONCE)) {
@@ -179,8 +179,10 @@ export class RowStream {
   }
 
   /** @throws Refused if memory is short; EngineFault if the page can never be sent */
-  private claim(bytes: number, isBegun: boolean): void {
-    const outcome = this.page.claim(bytes);
+  private claim(heldBytes: number, partBytes: number, isBegun: boolean): void {
+    const bytes = heldBytes + partBytes;
+    // A request for fewer rows does without the collected parts, but the reader of a stream always holds the part before.
+    const outcome = this.page.claim(bytes, isBegun ? bytes : partBytes);
     if (outcome === 'granted') return;
     if (outcome === 'too-large') throw new EngineFault('too-large', 'an answer of more than a share');
     if (!isBegun) this.page.refuse();

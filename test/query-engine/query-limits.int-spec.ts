@@ -234,7 +234,7 @@ describe('query executions, while a reader has the room for the next page', () =
     const id = await executions.begun('SELECT large');
     const refused = await one.rows(id, 0, limit);
     if (refused?.kind !== 'page') throw new Error('no page');
-    expect(refused.page.claim(0.3 * MIB)).toBe('share');
+    expect(refused.page.claim(0.3 * MIB, 0.3 * MIB)).toBe('share');
     refused.page.refuse();
     refused.page.release();
     clock.advance(5);

@@ -123,6 +123,17 @@ describe('a stream whose pages are more than half of what its reader may hold', 
     expect(lines).toHaveLength(1 + 2 * (1 + Math.floor((0.9 * MIB) / ROW.length)));
   });
 
+  it('is refused, and its query goes on, if fewer of its rows have room at once', async () => {
+    const filler = { text: ROW, bytes: 1.6 * MIB };
+    queries.engine.answers('SELECT many', { columns: [column('v', 'varchar')], data: '[@filler["x"]]', filler });
+    const path = await submitted(queries.ana, { sql: 'SELECT many' });
+    const refused = await queries.ana.get(`${path}/rows?limit=10000`);
+
+    expect(refused).toMatchObject({ status: 429, body: { code: 'too_many_unread_rows' } });
+    expect(await queries.ana.get(`${path}/rows?limit=100`)).toMatchObject({ status: 200 });
+    await queries.ana.delete(path);
+  });
+
   it.each(['application/json', 'application/x-ndjson'])(
     'is page_too_large if a row can never be sent: %s',
     async (accept) => {

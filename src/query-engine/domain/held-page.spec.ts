@@ -71,7 +71,7 @@ describe('HeldPage', () => {
     const [one, other] = [0, 1].map(() =>
       page.rowsForReader({ startRow: 0, endRow: 2, next: 2 }, [], { onFault: () => undefined }),
     );
-    expect(one?.claim(10)).toBe('granted');
+    expect(one?.claim(10, 10)).toBe('granted');
     expect(budget.bytes).toBe(70);
     one?.release();
     one?.release();
@@ -81,6 +81,21 @@ describe('HeldPage', () => {
     expect(budget.bytes).toBe(60);
     other?.release();
     expect(budget.bytes).toBe(0);
+  });
+
+  it.each([
+    [41, 'share', []],
+    [101, 'too-large', ['too-large']],
+  ])('is too large if %i needed bytes exceed a share beside it: %s', (neededBytes, outcome, expected) => {
+    const budget = new ByteBudget(840, 50);
+    const page = new HeldPage(0, rowsOf(2), reserved(budget, 'ana', 60), budget);
+    const faults: string[] = [];
+    const reader = page.rowsForReader({ startRow: 0, endRow: 2, next: 2 }, [], {
+      onFault: (kind) => faults.push(kind),
+    });
+
+    expect(reader.claim(120, neededBytes)).toBe(outcome);
+    expect(faults).toEqual(expected);
   });
 });
 

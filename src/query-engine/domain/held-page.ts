@@ -98,8 +98,11 @@ export interface RowsPage {
   pieces(format: RowsFormat, loop: RowLoop): Iterable<Buffer>;
   /** The cursor of the next page; null on the last page. */
   next: number | null;
-  /** Raises the answer's reserved memory to a total of `bytes`, until `release`. `too-large`: no later claim can succeed either. */
-  claim(bytes: number): ClaimOutcome | 'too-large';
+  /**
+   * Raises the answer's reserved memory to a total of `bytes`, until `release`. `too-large`: `neededBytes`, the least that any answer with
+   * these rows needs at once, never have room beside the page.
+   */
+  claim(bytes: number, neededBytes: number): ClaimOutcome | 'too-large';
   /** Must be called once the beginning of the answer has memory. The rows then count as sent. */
   confirm(): void;
   /** Must be called if the answer is refused before it was begun. The rows then wait for another request. */
@@ -215,9 +218,9 @@ export class HeldPage {
       pieces: (format, loop) =>
         this.pieces(startRow, endRow, new RowEncoder(columns, format, loop), () => events.onFault('protocol')),
       next,
-      claim: (bytes) => {
+      claim: (bytes, neededBytes) => {
         const outcome = isReleased ? 'granted' : answerReservation.raiseTo(bytes);
-        if (outcome !== 'share' || !this.reservation.exceedsShareWith(bytes)) return outcome;
+        if (outcome !== 'share' || !this.reservation.exceedsShareWith(neededBytes)) return outcome;
         events.onFault('too-large');
         return 'too-large';
       },
