@@ -14,7 +14,7 @@ import { restoredFinding } from './domain/restore.js';
 import type { Lease } from './domain/run-ports.js';
 import { RulesTargets } from './domain/rules-target.js';
 import { comparisonKey, decide, type Decision, findHandEdit, type Situation } from './domain/run-decision.js';
-import { liveTargets, withFindings, type RunResults } from './publishing-run.js';
+import { liveTargets, unknownRules, withFindings, type RunResults } from './publishing-run.js';
 import { TargetSessions } from './target-sessions.js';
 
 /** Limits of concurrent previews, per replica and per user. Each preview takes seconds of a core and up to a gibibyte. */
@@ -82,9 +82,12 @@ export class PreviewService {
     const sessions = new TargetSessions(this.targets, lastTargetStates, NO_LEASE, timers);
     const latestRecorded = await history.latest();
     const newestVersion = await history.highestVersion();
-    const liveRules = (await sessions.read(newestVersion > 0)).map((session) => session.rules);
-    const foundVersion = findVersionAtTargets(liveRules, latestRecorded, newestVersion);
-    const prepared = await this.candidates.prepare(input, foundVersion, liveRules[0]?.text ?? null);
+    const readSessions = await sessions.read(newestVersion > 0);
+    const foundVersion = findVersionAtTargets(
+      await unknownRules(readSessions, lastTargetStates, history),
+      latestRecorded,
+    );
+    const prepared = await this.candidates.prepare(input, foundVersion, readSessions[0]?.rules.text ?? null);
     sessions.restartTimeLimits();
     const answeredSessions = await sessions.read(newestVersion > 0);
     const latest = foundVersion === null ? await history.latest() : latestVersionOfFound(foundVersion);

@@ -29,7 +29,7 @@ import {
   type OlderVersion,
   type Situation,
 } from './domain/run-decision.js';
-import { isBehind, type TargetState } from './domain/target-state.js';
+import { heldVersion, isBehind, type TargetState } from './domain/target-state.js';
 import { type TargetSession, TargetSessions } from './target-sessions.js';
 
 interface RunPorts {
@@ -191,7 +191,7 @@ export class PublishingRun {
     const now = clock.now();
     const rules = sessions.map((session) => session.rules);
     await history.settleBegun(rules, now);
-    const latest = await this.recordFoundVersion(rules, await history.latest(), now);
+    const latest = await this.recordFoundVersion(sessions, await history.latest(), now);
     const targets = liveTargets(sessions, this.ports.targets, this.lastTargetStates, latest);
     const { isProbed, isForOpa } = this.ports.targets;
     const versions = await history.publishedSince(new Date(now.getTime() - LIVE_WITHIN_MS));
@@ -217,18 +217,39 @@ export class PublishingRun {
 
   /** Records a version that a target has and the history lacks, if there is one. @returns the latest version */
   private async recordFoundVersion(
-    liveRules: readonly LiveRules[],
+    sessions: readonly TargetSession[],
     latest: Publication | null,
     now: Date,
   ): Promise<Publication | null> {
     const { history, clock } = this.ports;
-    const foundVersion = findVersionAtTargets(liveRules, latest, await history.highestVersion());
+    const foundVersion = findVersionAtTargets(await unknownRules(sessions, this.lastTargetStates, history), latest);
     if (foundVersion === null) return latest;
     const version = await history.beginVersion(
       draftOfFound(foundVersion, await history.baseline(), latest, this.order.trigger, now),
     );
     return history.confirm(version, clock.now());
   }
+}
+
+/**
+ * The rules at targets whose version the history lacks: its number is above every one of the history, or was given by the history to
+ * another version for OPA while the target could not be read.
+ */
+export async function unknownRules(
+  sessions: readonly TargetSession[],
+  lastTargetStates: readonly TargetState[],
+  history: PublicationHistory,
+): Promise<LiveRules[]> {
+  const newestVersion = await history.highestVersion();
+  const isKnown = async ({ rules: { namedVersion }, target }: TargetSession): Promise<boolean> => {
+    if (namedVersion === undefined) return true;
+    const { generation, hash } = namedVersion;
+    const isAboveHeld = generation > heldVersion(target.key, lastTargetStates, newestVersion);
+    if (generation > newestVersion || !isAboveHeld) return generation <= newestVersion;
+    return (await history.find(generation))?.hash === hash;
+  };
+  const areKnown = await Promise.all(sessions.map(isKnown));
+  return sessions.filter((_, i) => areKnown[i] === false).map(({ rules }) => rules);
 }
 
 function pendingStepOf(latest: Publication, isLive: boolean): PendingStep | null {

@@ -242,6 +242,54 @@ describe('a run with OPA beside a file', () => {
     });
   });
 
+  describe('with a database older than the file, which cannot be reached at first', () => {
+    const GONE = new RulesTargetUnavailable('unreachable', 'the API server does not answer');
+    const withAna = () => aSnapshot().user('ana').may('SELECT', ORDERS).user('bo').may('SELECT', 'hr.pay');
+    const changed = () => withAna().may('INSERT', 'hr.pay').snapshot();
+    let live: string | null;
+    beforeEach(async () => {
+      sync = started(withAna().snapshot());
+      await sync.run();
+      const saved = structuredClone({ rows: sync.history.rows, runs: sync.history.runs });
+      sync.recorded('grant_revoked', 'grant', 1);
+      sync.snapshot = aSnapshot().user('ana').user('bo').may('SELECT', 'hr.pay').snapshot();
+      await sync.run();
+      live = sync.target.text;
+      expect(sync.target.written).toMatchObject({ generation: 2 });
+      sync.history.rows.splice(0, Infinity, ...saved.rows);
+      sync.history.runs.splice(0, Infinity, ...saved.runs);
+      sync.audited.splice(0);
+      sync.snapshot = changed();
+      sync.target.failure = GONE;
+    });
+
+    it.each([1, 2])(
+      'finds the version of the file after %i versions of its own, and waits for an approval',
+      async (own) => {
+        expect(await sync.run()).toMatchObject({ outcomeElsewhere: { kind: 'applied', publication: { version: 2 } } });
+        if (own === 2) {
+          sync.snapshot = withAna().may('DELETE', 'hr.pay').snapshot();
+          await sync.run();
+        }
+        sync.target.failure = null;
+        expect(await sync.preview()).toMatchObject({ would: 'refused', drift: false });
+        const refused = await sync.run();
+
+        expect(refused).toMatchObject({ kind: 'refused', reasons: [{ code: 'database-behind' }], publication: null });
+        expect(sync.target.text).toBe(live);
+        expect(await sync.history.newestAccess()).toBeNull();
+        expect(await sync.history.latest()).toMatchObject({ version: own + 2, isFound: true, text: live });
+        expect(await sync.run()).toMatchObject({ kind: 'refused', publication: null });
+        expect(sync.audited.map(({ event }) => event)).not.toContain('drift_found');
+        await sync.history.approve(refused.kind === 'refused' ? (refused.awaits ?? '') : '');
+        expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: own + 3 } });
+        expect(await sync.history.newestAccess()).toMatchObject({ version: own + 3 });
+        expect(sync.target.text).toBe((await sync.history.latest())?.text);
+        expect(await sync.run()).toMatchObject({ kind: 'no_change' });
+      },
+    );
+  });
+
   describe('on a restore', () => {
     const restoring = (version: number) => ({
       trigger: 'restore' as const,

@@ -9,23 +9,23 @@ import type { Baseline } from './unexplained-change.js';
 const namedVersion = { generation: 9, hash: 'f00' };
 
 describe('a version at the target', () => {
-  it('is found where it is above every one of this history, with another text', () => {
-    expect(findVersionAtTargets([{ text: 'theirs', namedVersion }], { text: 'ours' }, 8)).toEqual({
+  it('is found where it has another text than the last one of this history', () => {
+    expect(findVersionAtTargets([{ text: 'theirs', namedVersion }], { text: 'ours' })).toEqual({
       version: 9,
       hash: 'f00',
       text: 'theirs',
     });
-    expect(findVersionAtTargets([{ text: 'theirs', namedVersion }], null, 0)).toMatchObject({ version: 9 });
+    expect(findVersionAtTargets([{ text: 'theirs', namedVersion }], null)).toMatchObject({ version: 9 });
   });
 
   it.each([null, 'al\0ice'])('has no text where that is %j, which no version holds', (text) => {
-    expect(findVersionAtTargets([{ text, namedVersion }], null, 0)).toMatchObject({ text: '' });
+    expect(findVersionAtTargets([{ text, namedVersion }], null)).toMatchObject({ text: '' });
   });
 
   it.each<[string, Parameters<typeof findVersionAtTargets>]>([
-    ['a known number', [[{ text: 'by hand', namedVersion }], { text: 'ours' }, 9]],
-    ['no number', [[{ text: 'by hand' }], { text: 'ours' }, 0]],
-    ['the last text, whatever its number', [[{ text: 'ours', namedVersion }], { text: 'ours' }, 0]],
+    ['no number', [[{ text: 'by hand' }], { text: 'ours' }]],
+    ['the last text, whatever its number', [[{ text: 'ours', namedVersion }], { text: 'ours' }]],
+    ['no text, like the last one', [[{ text: null, namedVersion }], { text: '' }]],
   ])('is known where it has %s', (_, given) => {
     expect(findVersionAtTargets(...given)).toBeNull();
   });

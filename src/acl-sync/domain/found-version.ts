@@ -20,17 +20,17 @@ export interface FoundVersion {
 
 /**
  * Finds the highest version at a target that this database did not make. Versions with the text of `latest` are ignored.
- * @param newestVersion the highest version in this database, published or not
+ * @param unknownRules the rules at targets whose version this history lacks
  */
 export function findVersionAtTargets(
-  liveRules: readonly Pick<LiveRules, 'text' | 'namedVersion'>[],
+  unknownRules: readonly Pick<LiveRules, 'text' | 'namedVersion'>[],
   latest: Pick<Publication, 'text'> | null,
-  newestVersion: number,
 ): FoundVersion | null {
-  const versionsAtTargets = liveRules.flatMap(({ text, namedVersion }): FoundVersion[] => {
-    if (namedVersion === undefined || namedVersion.generation <= newestVersion || latest?.text === text) return [];
-    const { generation: version, hash } = namedVersion;
-    return [{ version, hash, text: text === null || text.includes('\0') ? '' : text }];
+  const versionsAtTargets = unknownRules.flatMap(({ text: liveText, namedVersion }): FoundVersion[] => {
+    const text = liveText === null || liveText.includes('\0') ? '' : liveText;
+    return namedVersion === undefined || latest?.text === text || latest?.text === liveText
+      ? []
+      : [{ version: namedVersion.generation, hash: namedVersion.hash, text }];
   });
   return versionsAtTargets.sort((a, b) => b.version - a.version)[0] ?? null;
 }

@@ -21,6 +21,12 @@ export function revisionOf({ version, snapshotHash }: Pick<PublishedVersion, 've
   return `v${version}-${snapshotHash.slice(0, 12)}`;
 }
 
+/** The number of the last version that a target contained; `otherwise` if it never contained one. */
+export function heldVersion(target: string, states: readonly TargetState[], otherwise: number): number {
+  const revision = states.find((state) => state.target === target)?.held?.revision;
+  return revision === undefined ? otherwise : Number(/^v(\d+)-/.exec(revision)?.[1] ?? otherwise);
+}
+
 /** Proves that the holder of the key served a revision. @param key the signing key of bundles, in PEM */
 export function proofOf(revision: string, key: string): string {
   return createHmac('sha256', key).update(revision).digest('base64url').slice(0, 27);
