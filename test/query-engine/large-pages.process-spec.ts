@@ -123,9 +123,10 @@ describe('a service with 512 MB, and pages that are larger than that', () => {
   });
 
   it('holds unread pages within its budget, and other users do not wait for them', async () => {
+    // A row of 20 MiB, less than half of a share: a larger one could not be sent beside its page.
     engine.answers(
       'SELECT big',
-      { columns, data: '[["@filler"]]', filler: { text: 'é', bytes: 15 * MIB } },
+      { columns, data: '[["@filler"]]', filler: { text: 'é', bytes: 10 * MIB } },
       { data: [['z']] },
     );
     engine.answers('SELECT one', { columns, data: [['z']] });
