@@ -6,6 +6,7 @@ import { createPino, PinoLog } from '../platform/log/pino-log.js';
 import type { Log } from '../platform/log/log.js';
 import { loadSettings } from '../platform/settings/settings-loader.js';
 import type { Settings } from '../platform/settings/settings.js';
+import { scheduleProblem } from '../platform/settings/sync-schedule.js';
 import { Lifetime } from './lifetime.js';
 import { migrateSchema, requireTables } from './with-database.js';
 import { runOnDatabase, listenOn } from './start-failure.js';
@@ -19,7 +20,7 @@ const HEAP_GROWTH_FLAG = '--heap-growing-percent=200';
  */
 export async function serve(): Promise<number> {
   setFlagsFromString(HEAP_GROWTH_FLAG);
-  const settings = await loadSettings('serve');
+  const settings = await loadSettings('serve', undefined, scheduleProblem);
   const output = new LogOutput(process.stdout, settings.log.format, process.stdout.isTTY);
   const log = new PinoLog(createPino(settings.log, output), output);
   for (const { name, resembles } of settings.misspelt) log.warn('a setting may be misspelt', { name, resembles });

@@ -8,7 +8,7 @@ import { readInputFile } from '../files/input-file.js';
 import { readPlainFile } from '../files/plain-file.js';
 import { createFile } from '../files/whole-file.js';
 import { LOOPBACK } from './oidc-settings.js';
-import { dataFolderOf, parseSettings } from './settings-parser.js';
+import { dataFolderOf, type JudgeSchedule, parseSettings } from './settings-parser.js';
 import { type Environment, type SettingsPart, SettingsReader } from './settings-reader.js';
 import type { Settings } from './settings.js';
 
@@ -43,11 +43,13 @@ export type SettingsCommand = keyof typeof PARTS_BY_COMMAND;
 
 /**
  * Reads the process's environment, the files that `…_FILE` settings name and, outside production, the development secret.
+ * @param judgeSchedule as in `parseSettings`
  * @throws SettingsRefused with all problems that concern the command.
  */
 export async function loadSettings(
   command: SettingsCommand,
   environment: Environment = process.env,
+  judgeSchedule?: JudgeSchedule,
 ): Promise<Settings> {
   const neededParts: readonly SettingsPart[] = PARTS_BY_COMMAND[command];
   const usedEnvironment = { ...environment };
@@ -57,7 +59,7 @@ export async function loadSettings(
   if (mayGenerateSecret && isBlank('AUTH_SECRET_KEY') && isBlank('AUTH_SECRET_KEY_FILE')) {
     usedEnvironment['AUTH_SECRET_KEY'] = await developmentSecret(dataFolderOf(usedEnvironment));
   }
-  const { settings, problems } = parseSettings(usedEnvironment, readFile);
+  const { settings, problems } = parseSettings(usedEnvironment, readFile, judgeSchedule);
   const relevantProblems = problems.filter(({ part }) => neededParts.includes(part));
   if (relevantProblems.length > 0) throw new SettingsRefused(relevantProblems.map(({ text }) => text));
   return settings;

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { TestAuthority } from '../../../test/support/fakes/test-authority.js';
 import { parseSettings as parse } from './settings-parser.js';
+import { scheduleProblem } from './sync-schedule.js';
 
 const SECRET = 'a-secret-of-32-bytes-0123456789-abc';
 
@@ -227,8 +228,8 @@ describe('settings', () => {
     ['*/5 * * * someday', 'is no schedule: Unknown alias: som'],
     ['0 0 30 2 *', 'is no schedule: Something went wrong. No execution date was found in the next 8 years.'],
   ])('refuses the schedule %j', (cron, problem) => {
-    const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_SYNC_CRON: cron });
-    expect(problems).toEqual([`ACL_SYNC_CRON ${problem}`]);
+    const { problems } = parse({ AUTH_SECRET_KEY: SECRET, ACL_SYNC_CRON: cron }, undefined, scheduleProblem);
+    expect(problems.map(({ text }) => text)).toEqual([`ACL_SYNC_CRON ${problem}`]);
   });
 
   it.each(['rw-r-----', '640 ', '1777', '0666', '0440', '0x1a0'])('refuses the file mode %j', (mode) => {

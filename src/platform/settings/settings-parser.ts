@@ -1,4 +1,3 @@
-import { CronTime } from 'cron';
 import { resolve } from 'node:path';
 import { resourceNameProblem, sessionPropertyProblem } from '../../kernel/name.js';
 import { Secret } from '../../kernel/secret.js';
@@ -13,8 +12,15 @@ export function dataFolderOf(environment: Environment): string {
   return resolve(directory === '' ? '.data' : directory);
 }
 
-/** Parses texts to settings and all their problems, without side effects. */
-export function parseSettings(environment: Environment, readFile: ReadFile = () => null) {
+/**
+ * Parses texts to settings and all their problems, without side effects.
+ * @param judgeSchedule says why a schedule of five or six fields cannot be used; null: it can. Only `serve` needs it, and the package `cron`
+ */
+export function parseSettings(
+  environment: Environment,
+  readFile: ReadFile = () => null,
+  judgeSchedule: JudgeSchedule = () => null,
+) {
   const reader = new SettingsReader('process', environment, readFile);
   const isProduction = reader.choice('NODE_ENV', 'development', ['development', 'test', 'production']) === 'production';
   reader.text('DATA_DIR');
@@ -33,7 +39,7 @@ export function parseSettings(environment: Environment, readFile: ReadFile = () 
     scim,
     engine,
     queries: readQueries(reader.forPart('engine')),
-    acl: readAcl(reader, isProduction, directory, engine.user),
+    acl: readAcl(reader, isProduction, directory, engine.user, judgeSchedule),
     log: {
       level: reader.choice('LOG_LEVEL', 'info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
       format: reader.choice('LOG_FORMAT', 'json', ['pretty', 'json']),
@@ -203,11 +209,19 @@ function readQueries(reader: SettingsReader) {
   };
 }
 
-function readAcl(allPartsReader: SettingsReader, isProduction: boolean, directory: string, ownAccount: string) {
+export type JudgeSchedule = (cron: string) => string | null;
+
+function readAcl(
+  allPartsReader: SettingsReader,
+  isProduction: boolean,
+  directory: string,
+  ownAccount: string,
+  judgeSchedule: JudgeSchedule,
+) {
   const reader = allPartsReader.forPart('rules');
   const publishingReader = allPartsReader.forPart('publishing');
   const syncCron = publishingReader.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
-  const cronProblem = scheduleProblem(syncCron);
+  const cronProblem = /^\S+( \S+){4,5}$/.test(syncCron) ? judgeSchedule(syncCron) : 'must have five or six fields';
   if (cronProblem !== null) publishingReader.report('ACL_SYNC_CRON', cronProblem);
   const { targets, opa, decisionLogs } = readTargets({
     publishingReader,
@@ -257,18 +271,6 @@ function readAcl(allPartsReader: SettingsReader, isProduction: boolean, director
     maxUnexplainedPercent: reader.integer('ACL_MAX_UNEXPLAINED_PERCENT', 5, 0, 100),
     warnTableRules: reader.integer('ACL_WARN_TABLE_RULES', 3000, 1, 1000000),
   };
-}
-
-/** Why a schedule cannot be used; null: it can. A schedule without a next time, such as the 30th of February, cannot be started. */
-function scheduleProblem(cron: string): string | null {
-  if (!/^\S+( \S+){4,5}$/.test(cron)) return 'must have five or six fields';
-  try {
-    new CronTime(cron).sendAt();
-    return null;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : '';
-    return `is no schedule: ${message.replace(/\n[^]*/, '')}`;
-  }
 }
 
 function deepFreeze<T extends object>(value: T): T {
