@@ -115,15 +115,17 @@ export class AclSyncService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Records a version that only OPA has. Its access is not known, so the next version waits for an approval (docs/decisions/0026). Does
-   * nothing during a run, after which the instance of OPA shows its version again.
+   * Records a version that OPA has and this history lacks. Its access is not known, so the next version waits for an approval
+   * (docs/decisions/0026). Does nothing during a run, after which the instance of OPA shows its version again.
    */
   async recordFound(found: FoundVersion): Promise<void> {
-    const { history, clock } = this;
+    const { history, clock, targets } = this;
     await this.lock.whileHeld(0, async () => {
-      if (found.version <= (await history.highestVersion())) return;
+      const isAbove = found.version > (await history.highestVersion());
+      if (!isAbove && !(await history.isContradicted({ version: found.version, snapshotHash: found.hash }))) return;
       const [baseline, latest] = [await history.baseline(), await history.latest()];
-      const knownBaseline = baseline && { ...baseline, snapshot: '' };
+      // Without rules the change is measured by the snapshot, which is not that of the found version.
+      const knownBaseline = baseline && targets.all.length === 0 ? { ...baseline, snapshot: '' } : baseline;
       const draft = draftOfFound(found, knownBaseline, latest, 'schedule', clock.now());
       await history.confirm(await history.beginVersion(draft), clock.now());
     });

@@ -4,7 +4,6 @@ import { AclSyncService } from '../acl-sync/acl-sync.service.js';
 import type { PublishedBundle } from '../acl-sync/domain/preparation-tasks.js';
 import { PublicationHistory } from '../acl-sync/domain/publication-history.js';
 import { RulesPreparer } from '../acl-sync/domain/run-ports.js';
-import { RulesTargets } from '../acl-sync/domain/rules-target.js';
 import { proofOf, revisionOf } from '../acl-sync/domain/target-state.js';
 import { secretDigest } from '../kernel/secret.js';
 import { Settings } from '../platform/settings/settings.js';
@@ -26,7 +25,6 @@ export class BundleSource {
     private readonly sync: AclSyncService,
     private readonly history: PublicationHistory,
     private readonly preparer: RulesPreparer,
-    private readonly targets: RulesTargets,
     private readonly settings: Settings,
   ) {}
 
@@ -41,14 +39,24 @@ export class BundleSource {
     return newest && { version: newest.version, revision: revisionOf(newest) };
   }
 
-  /**
-   * Records a version that an instance of OPA has and the database lacks. A tag counts only with the proof that this installation made it.
-   * Other targets name their version themselves, together with its text.
-   */
+  /** Records a version that an instance of OPA has and the database lacks. A file or ConfigMap that names it, too, gives its text to a later run. */
   async recordFound(tags: string): Promise<void> {
-    if (this.targets.all.length > 0) return;
-    for (const [, revision = '', version, hash = '', proof = ''] of tags.matchAll(VERSION_IN_TAG))
-      if (this.isProved(revision, proof)) await this.sync.recordFound({ version: Number(version), hash, text: '' });
+    for (const { version, hash } of this.provedVersions(tags)) await this.sync.recordFound({ version, hash, text: '' });
+  }
+
+  /** Whether a version in these tags is of another database, although this one has a version of the same or a higher number. */
+  async isContradicted(tags: string): Promise<boolean> {
+    const found = this.provedVersions(tags).map(({ version, hash: snapshotHash }) =>
+      this.history.isContradicted({ version, snapshotHash }),
+    );
+    return (await Promise.all(found)).includes(true);
+  }
+
+  /** The versions in entity tags. A tag counts only with the proof that this installation made it. */
+  private provedVersions(tags: string): { version: number; hash: string }[] {
+    return [...tags.matchAll(VERSION_IN_TAG)].flatMap(([, revision = '', version, hash = '', proof = '']) =>
+      this.isProved(revision, proof) ? [{ version: Number(version), hash }] : [],
+    );
   }
 
   private isProved(revision: string, proof: string): boolean {

@@ -116,6 +116,16 @@ describe('bundles', () => {
     expect(await ask(tag(7))).toBe('the bundle v8-0123456789ab');
   });
 
+  it('of another database are not replaced by those of the same or a higher number, and are recorded', async () => {
+    const foreignTag = `"v5-${source.foreignHash}"`;
+    await publish(5);
+    expect(await ask(foreignTag)).toBe('busy');
+    await publish(6);
+    expect(await ask(foreignTag)).toBe('busy');
+    expect(source.found).toEqual([foreignTag, foreignTag]);
+    expect(await ask()).toBe('the bundle v6-0123456789ab');
+  });
+
   it('are not replaced by earlier ones, of which the first is being made', async () => {
     const held = ask(tag(7));
     await publish(5);

@@ -92,24 +92,29 @@ export class BundlesService implements Probe, OnModuleInit, OnModuleDestroy {
       await this.probe().catch((cause: unknown) => {
         throw new Refused('busy', { retryAfter: 1, cause });
       });
-    if (this.isBehind(knownTag)) await this.keepLater(knownTag);
+    if (knownTag !== undefined && this.wouldReplace(knownTag)) await this.keepLater(knownTag);
     const currentAnswer = this.answerNow(knownTag);
     if (currentAnswer?.archive) {
       this.countFullAnswer(address);
       return currentAnswer;
     }
     await this.holdRequest(this.health === 'starting' ? Math.max(seconds, FIRST_WAIT_SECONDS) : seconds, waitAbort);
-    if (this.isBehind(knownTag)) await this.keepLater(knownTag);
+    if (knownTag !== undefined && this.wouldReplace(knownTag)) await this.keepLater(knownTag);
     const laterAnswer = this.answerNow(knownTag);
     if (laterAnswer === null) throw new Refused('no_publication', { retryAfter: 1 });
     return laterAnswer;
   }
 
-  /** Leaves the client with its later bundle. Access that later versions revoked must not come back with an older database. */
-  private async keepLater(knownTag = ''): Promise<never> {
+  /** Leaves the client with a bundle that this database lacks. Access that later versions revoked must not come back with an older database. */
+  private async keepLater(knownTag: string): Promise<void> {
+    if (!this.isBehind(knownTag) && !(await this.source.isContradicted(knownTag))) return;
     await this.source.recordFound(knownTag);
     await this.probe();
     throw new Refused('busy', { retryAfter: 1 });
+  }
+
+  private wouldReplace(knownTag: string): boolean {
+    return this.isBehind(knownTag) || (this.answerNow(knownTag)?.archive ?? null) !== null;
   }
 
   /** Whether the client has a later bundle: from another replica, or from before the database was restored to an earlier version. */

@@ -290,6 +290,29 @@ describe('a run with OPA beside a file', () => {
     );
   });
 
+  it.each([2, 9])('gives OPA nothing before an approval where OPA has another version %i', async (version) => {
+    const one = () => aSnapshot().user('ana').may('SELECT', ORDERS);
+    sync = started(one().snapshot());
+    await sync.run();
+    sync.snapshot = one().user('bo').snapshot();
+    await sync.run();
+    const live = sync.target.text;
+
+    await sync.service.recordFound({ version, hash: 'f0f0f0f0f0f0', text: '' });
+
+    const found = Math.max(version, 3);
+    expect(await sync.history.newestAccess()).toBeNull();
+    const refused = await sync.run();
+    expect(refused).toMatchObject({ kind: 'refused', publication: null, reasons: [{ code: 'database-behind' }, {}] });
+    expect(sync.target.text).toBe(live);
+    expect(sync.audited.map(({ event }) => event)).not.toContain('drift_found');
+    await sync.history.approve(refused.kind === 'refused' ? (refused.awaits ?? '') : '');
+    expect(await sync.run()).toMatchObject({ publication: { version: found + 1 } });
+    expect(await sync.history.newestAccess()).toMatchObject({ version: found + 1 });
+    await sync.service.recordFound({ version, hash: 'f0f0f0f0f0f0', text: '' });
+    expect(await sync.history.newestAccess()).toMatchObject({ version: found + 1 });
+  });
+
   describe('on a restore', () => {
     const restoring = (version: number) => ({
       trigger: 'restore' as const,

@@ -199,9 +199,13 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const twice = await made({ snapshotHash: 'of now', restored: { version: again, ...until } });
       expect(await history.newestAccess()).toEqual({ version: twice, snapshotHash: 'one' });
       expect(await history.accessSnapshot(twice)).toBe('{"version":1}');
+      const contradicted = (version: number, snapshotHash: string) => history.isContradicted({ version, snapshotHash });
+      expect([await contradicted(twice, 'one'), await contradicted(twice, 'of now')]).toEqual([false, true]);
+      expect(await contradicted(twice + 1, 'one')).toBe(false);
 
       const found = await made({ isFound: true });
       expect(await history.newestAccess()).toBeNull();
+      expect(await contradicted(twice, 'of now')).toBe(false);
       await made({ isWithdrawal: true });
       expect(await history.newestAccess()).toBeNull();
       expect(await history.accessSnapshot(found)).toBeNull();

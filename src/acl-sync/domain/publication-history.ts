@@ -111,6 +111,11 @@ export abstract class PublicationHistory {
    * snapshot is older than the found version. For a restore, `snapshotHash` is that of the restored snapshot.
    */
   abstract newestAccess(): Promise<KnownAccess | null>;
+  /**
+   * Whether this history gave the number of an access to another version, so that the access is of another database. Not up to the newest
+   * found version, because what follows that one is approved. @param snapshotHash its first 12 digits
+   */
+  abstract isContradicted({ version, snapshotHash }: KnownAccess): Promise<boolean>;
   /** The snapshot of a version's access, as JSON text. */
   abstract accessSnapshot(version: number): Promise<string | null>;
   /** Versions, newest first. */

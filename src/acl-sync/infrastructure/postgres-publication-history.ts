@@ -268,6 +268,16 @@ export class PostgresPublicationHistory extends PublicationHistory {
     );
   }
 
+  override async isContradicted({ version, snapshotHash }: KnownAccess): Promise<boolean> {
+    const otherVersion = await this.session.firstRow(
+      `SELECT FROM acl_publications p JOIN acl_publications s ON s.version = ${GIVING_ACCESS}
+        WHERE p.version = $1 AND left(s.snapshot_hash, 12) <> $2
+          AND p.version > (SELECT coalesce(max(version), 0) FROM acl_publications WHERE is_found)`,
+      [version, snapshotHash],
+    );
+    return otherVersion !== null;
+  }
+
   override async accessSnapshot(version: number): Promise<string | null> {
     const row = await this.session.firstRow<{ snapshot: string }>(
       `SELECT s.snapshot FROM acl_publications p JOIN acl_publications s ON s.version = ${GIVING_ACCESS} AND NOT s.is_found

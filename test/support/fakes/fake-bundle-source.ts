@@ -9,6 +9,8 @@ export class FakeBundleSource extends BundleSource {
   /** The tags that showed a newer version than the database has. */
   readonly found: string[] = [];
   failure: Error | null = null;
+  /** Of versions of another database. */
+  readonly foreignHash = 'f0f0f0f0f0f0';
 
   private look: () => void = () => undefined;
 
@@ -33,6 +35,10 @@ export class FakeBundleSource extends BundleSource {
   override recordFound(tags: string): Promise<void> {
     this.found.push(tags);
     return Promise.resolve();
+  }
+
+  override isContradicted(tags: string): Promise<boolean> {
+    return Promise.resolve(tags.includes(this.foreignHash));
   }
 
   override makeBundle({ revision }: BundleVersion): Promise<PublishedBundle> {

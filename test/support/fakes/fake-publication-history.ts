@@ -128,6 +128,12 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(newest && giving ? { version: newest.version, snapshotHash: giving.snapshotHash } : null);
   }
 
+  override isContradicted({ version, snapshotHash }: KnownAccess): Promise<boolean> {
+    const hash = this.giving(version)?.snapshotHash.slice(0, 12);
+    const newestFound = this.rows.findLast(({ isFound }) => isFound)?.version ?? 0;
+    return Promise.resolve(version > newestFound && hash !== undefined && hash !== snapshotHash);
+  }
+
   override accessSnapshot(version: number): Promise<string | null> {
     const giving = this.giving(version);
     return Promise.resolve(giving === undefined || giving.isFound ? null : giving.snapshot);
