@@ -203,10 +203,12 @@ test('a dialog that asks whether a proof is recent finds that the session has en
   await records.administrator('ines');
   await signIn('ines');
   await page.goto(`/people/${id}`);
+  const oneTimePassword = page.getByRole('button', { name: 'One-time password' });
+  await expect(oneTimePassword).toBeVisible();
   await watch.settled();
   await page.route('**/api/admin/acl/status', () => undefined); // no answer, which would find it as well
   await context.clearCookies();
-  await page.getByRole('button', { name: 'One-time password' }).click();
+  await oneTimePassword.click();
   const again = page.getByRole('dialog', { name: 'Sign in again' });
   await again.getByRole('textbox', { name: 'Password' }).fill(passwordOf('ines'));
   await again.getByRole('button', { name: 'Sign in' }).click();
