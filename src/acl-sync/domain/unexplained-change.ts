@@ -130,7 +130,7 @@ export function approvedFinding({ changedPairs }: AccessChange): Finding {
 
 /**
  * The finding that an approval is needed, because new rules change the access of a version found at a target. Null: no access changes.
- * Of OPA as the only target only the version's number is found, so that its access is not known.
+ * If OPA is the only target, a found version has only a number, and its access is not known.
  */
 export function databaseBehindFinding(baseline: VersionAccess, newAccess: VersionAccess, hash: string): Finding | null {
   const isKnown = newAccess.text !== null;

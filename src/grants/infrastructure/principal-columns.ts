@@ -116,7 +116,7 @@ export const filterCondition = (row: string) => `
 
 export function filterValues(filter: EntryFilter, metadataCatalog: string | null): unknown[] {
   const { principal, catalog, schema, table, routine, kind, targetPrincipal, covering, text } = filter;
-  // What is said on everything holds neither in `system` nor in the metadata catalog.
+  // Grants and policies on everything do not apply in `system` and in the metadata catalog.
   const isUnderEverything = covering ? covers({}, covering) && covering.catalog !== metadataCatalog : null;
   return [
     ...principalFilterValues(principal),

@@ -91,7 +91,7 @@ export function waysTo(
       node: resource,
       endsAt: isInactive && isGrantee ? { kind: 'inactive' } : wayEnd(isGrantee, isExpired ? expiresAt : null),
     };
-    // Of grants to the same principal on the same node, only the one that expires last is listed.
+    // Several grants can give the same principal access at the same node. The list contains only the grant that expires last.
     if (listedWayKeys.has(wayKey(way))) continue;
     listedWayKeys.add(wayKey(way));
     ways.push(way);
