@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { All, Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
+import { All, Body, Controller, Delete, Get, Headers, Param, Post, Query, Req, Res } from '@nestjs/common';
 import {
   ApiBearerAuth,
   ApiCreatedResponse,
@@ -9,7 +9,7 @@ import {
   ApiTags,
   getSchemaPath,
 } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CSV_TYPE } from '../kernel/csv.js';
 import { orNotFound, Refused } from '../kernel/errors.js';
 import { keyOfCursor, mapPage } from '../kernel/page.js';
@@ -152,12 +152,19 @@ export class QueriesController {
     @Headers('accept') accept: string | undefined,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentClient() { signal }: Client,
+    @Req() { method }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const firstRow = after === undefined ? 0 : (keyOfCursor(after) ?? 0);
     void reply.header('Vary', 'Accept');
     const format = requestedFormat ?? chooseFormat(accept);
     const isStream = format !== 'json';
+    if (method === 'HEAD') {
+      // HEAD must change nothing (RFC 9110 section 9.2.1), and rows are handed out only once.
+      orNotFound(await this.queries.find(user, id));
+      await reply.type(MEDIA_TYPE_BY_FORMAT[format]).send(Readable.from([]));
+      return;
+    }
     const rowsFrom = (startRow: number): Promise<RowsResult> =>
       this.queries.rows(user, id, startRow, isStream ? Infinity : limit);
     const { page, mode } = isStream

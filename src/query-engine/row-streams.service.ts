@@ -129,8 +129,10 @@ const BYTES_BETWEEN_CHECKS = 1_048_576;
  */
 export class RowStream {
   private page: RowsPage;
-  /** Whether `close` leaves the query as it is: all rows were sent, the answer is only one page, another reader continues, or none was sent. */
+  /** Whether `close` leaves the query as it is: all rows were sent, the answer is only one page, or another reader continues. */
   private isFinished: boolean;
+  /** `given-back`: no row was sent, and the first page waits for another request. */
+  private state: 'waiting' | 'begun' | 'given-back' = 'waiting';
 
   /**
    * @param source null: the answer is one page
@@ -153,49 +155,58 @@ export class RowStream {
    * @throws Refused if memory is short, or if the engine breaks its protocol; TruncatedStream if the format cannot tell that the query ended early
    */
   async *bytes(format: RowsFormat, partsAtOnce: number): AsyncGenerator<Buffer, void, undefined> {
-    let [partCount, heldBytes, isBegun] = [0, 0, false];
+    let [partCount, heldBytes] = [0, 0];
     try {
       for await (const bytes of WRITERS[format](this.page, this.parts(format))) {
         // In memory are the collected first parts; later one part in the socket and one in the stream.
-        this.claim(heldBytes, bytes.length, isBegun);
-        heldBytes = isBegun ? bytes.length : heldBytes + bytes.length;
+        this.claim(heldBytes, bytes.length);
+        heldBytes = this.state === 'begun' ? bytes.length : heldBytes + bytes.length;
         partCount += 1;
-        if (!isBegun && (partCount >= partsAtOnce || heldBytes >= MAX_BYTES_AT_ONCE)) {
-          isBegun = true;
-          this.page.confirm();
-        }
+        if (partCount >= partsAtOnce || heldBytes >= MAX_BYTES_AT_ONCE) this.begin();
         yield bytes;
       }
-      if (!isBegun) this.page.confirm();
+      this.begin();
     } catch (error) {
       const fault = error instanceof ProtocolBreach ? 'protocol' : error instanceof EngineFault ? error.kind : null;
       const queryError = fault === null ? null : errorOfFault(fault);
       const refusal = queryError === null ? refusalOfFailure(error) : queryProblem('failed', queryError);
       const isFailure = refusal.cause !== undefined && !(error instanceof TruncatedStream);
-      if (isBegun && isFailure) this.callbacks.logFailure(refusal);
-      if (format !== 'ndjson' || !isBegun) throw refusal;
+      if (this.state === 'begun' && isFailure) this.callbacks.logFailure(refusal);
+      if (format !== 'ndjson' || this.state !== 'begun') throw refusal;
       yield errorLine(queryError === null ? errorOfRefusal(refusal) : toQueryErrorResponse(queryError));
     }
   }
 
   /** @throws Refused if memory is short; EngineFault if the page can never be sent */
-  private claim(heldBytes: number, partBytes: number, isBegun: boolean): void {
+  private claim(heldBytes: number, partBytes: number): void {
     const bytes = heldBytes + partBytes;
     // A request for fewer rows does without the collected parts, but the reader of a stream always holds the part before.
-    const outcome = this.page.claim(bytes, isBegun ? bytes : partBytes);
+    const outcome = this.page.claim(bytes, this.state === 'begun' ? bytes : partBytes);
     if (outcome === 'granted') return;
     if (outcome === 'too-large') throw new EngineFault('too-large', 'an answer of more than a share');
-    if (!isBegun) this.page.refuse();
-    this.isFinished ||= !isBegun;
+    this.giveBack();
     throw new Refused(outcome === 'share' ? 'too_many_unread_rows' : 'busy', { retryAfter: RETRY_AFTER });
   }
 
-  /** Releases the page, and ends an unfinished query. Called when either side has closed the response. */
+  /** Releases the page, and ends an unfinished query of which rows were sent. Called when either side has closed the response. */
   async close(): Promise<void> {
+    this.giveBack();
     this.page.release();
-    if (this.isFinished) return;
+    const isAbandoned = this.state === 'begun' && !this.isFinished;
     this.isFinished = true;
-    await this.source?.abandon();
+    if (isAbandoned) await this.source?.abandon();
+  }
+
+  private begin(): void {
+    if (this.state !== 'waiting') return;
+    this.state = 'begun';
+    this.page.confirm();
+  }
+
+  private giveBack(): void {
+    if (this.state !== 'waiting') return;
+    this.state = 'given-back';
+    this.page.refuse();
   }
 
   /** The pieces of all pages. Ends early if the stream must stop. */

@@ -60,6 +60,19 @@ describe('a query, page by page', () => {
     await ana.delete(path);
   });
 
+  it.each(['application/json', 'application/x-ndjson', 'text/csv'])('is left as it is by HEAD: %s', async (Accept) => {
+    engine.answers('SELECT two', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
+    const path = await submitted(ana, { sql: 'SELECT two' });
+    const head = await ana.send('HEAD', `${path}/rows`, undefined, { Accept });
+
+    expect(head).toMatchObject({ status: 200, body: null });
+    expect(head.headers.get('content-type')).toContain(Accept);
+    expect((await ana.get(path)).body).toMatchObject({ finished_at: null, rows_returned: 0 });
+    expect((await ana.get(`${path}/rows`)).body).toMatchObject({ rows: [['1']] });
+    await ana.delete(path);
+    expect((await ana.send('HEAD', '/api/queries/none/rows')).status).toBe(404);
+  });
+
   it('holds an unread page, and fetches no more', async () => {
     engine.answers('SELECT held', { columns: NUMBERS, data: [[1]] }, { data: [[2]] });
     const path = await submitted(ana, { sql: 'SELECT held' });

@@ -56,6 +56,26 @@ describe('a stream of rows ends', () => {
     expect(await ended(ana, path)).toMatchObject({ state: 'cancelled', error: { code: 'query_abandoned' } });
   });
 
+  it('without its query, if its client left before any row was sent', async () => {
+    let arrive: () => void = () => undefined;
+    const after = new Promise<void>((resolve) => (arrive = resolve));
+    engine.answers('SELECT late', { after }, { columns: NUMBERS, data: [[1], [2]] }, { data: [[3]] });
+    const path = await submitted(ana, { sql: 'SELECT late' });
+    const { logLines } = queries.service;
+    const lineCount = logLines.length;
+    const client = new AbortController();
+    const answer = stream(path, 'text/csv', client.signal);
+    await ana.get('/api/auth/me'); // the stream's request has arrived by then
+    client.abort();
+    await expect(answer).rejects.toThrow();
+    await until(() => logLines.slice(lineCount).some((line) => line.includes('"aborted":true')));
+    arrive();
+    await until(async () => (await ana.get(path)).body?.['columns'] !== null);
+
+    expect(await (await stream(path, 'text/csv')).text()).toBe('n\r\n1\r\n2\r\n3\r\n');
+    expect((await ana.get(path)).body).toMatchObject({ state: 'finished', rows_returned: 3 });
+  });
+
   it('never for want of a reader, but asks the engine for no more meanwhile', async () => {
     engine.answers('SELECT unread', ...Array.from({ length: 60 }, () => megabyte));
     const path = await submitted(ana, { sql: 'SELECT unread' });
