@@ -1,6 +1,7 @@
 import type { ApiClient } from '../support/service/api-client.js';
 import { failed, type FakeTrino } from '../support/fakes/fake-trino.js';
 import type { TestService } from '../support/service/service.js';
+import { until } from '../support/service/until.js';
 import { ended, NUMBERS, QueriesUnderTest, submitted } from './queries-under-test.js';
 
 describe('a query that fails', () => {
@@ -25,6 +26,25 @@ describe('a query that fails', () => {
       state: 'failed',
       error: { engine_error_name: 'PERMISSION_DENIED' },
     });
+  });
+
+  it.each([
+    ['POST', '/api/queries', '{"sql":"SELECT 1"}'],
+    ['GET', '/api/catalog', null],
+  ])('is no failure of the service if its client leaves first: %s %s', async (method, path, body) => {
+    const [requestCount, lineCount] = [engine.requests.length, service.logLines.length];
+    engine.instead = [{ method: 'POST', after: new Promise(() => undefined) }];
+    const client = new AbortController();
+    const headers = { Authorization: `Bearer ${ana.token}`, 'Content-Type': 'application/json' };
+    const asked = fetch(service.url + path, { method, headers, body, signal: client.signal });
+    await until(() => engine.requests.length > requestCount);
+    client.abort();
+    await expect(asked).rejects.toThrow();
+    const logged = (): string => service.logLines.slice(lineCount).join('');
+    await until(() => logged().includes(`"route":"${path}"`));
+    await ana.get('/api/auth/me');
+
+    expect(logged()).not.toContain('"level":"error"');
   });
 
   it('counts nothing that the engine did not take', async () => {

@@ -1,6 +1,7 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiBearerAuth, ApiSecurity } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refused } from '../../kernel/errors.js';
 import { clientAddress } from './client-address.js';
 import type { TokenScope } from '../../kernel/token-scope.js';
 
@@ -87,9 +88,11 @@ function clientOf(context: ExecutionContext): Client {
   const { ip, headers, id } = context.switchToHttp().getRequest<FastifyRequest>();
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const controller = new AbortController();
-  if (raw.destroyed) controller.abort();
+  // `busy` is not logged as a failure of the service.
+  const abort = (): void => controller.abort(new Refused('busy', { detail: 'The client went away.' }));
+  if (raw.destroyed) abort();
   raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort();
+    if (!raw.writableFinished) abort();
   });
   const { signal } = controller;
   return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id, signal };
