@@ -232,6 +232,11 @@ describe('settings', () => {
     expect(problems.map(({ text }) => text)).toEqual([`ACL_SYNC_CRON ${problem}`]);
   });
 
+  it.each(['http://trino', 'trino/path', 'ana:secret@trino', 'trino:8443'])('refuses the engine host %j', (host) => {
+    const { problems } = parseSettings({ AUTH_SECRET_KEY: SECRET, SERVICE_QUERY_HOST: host });
+    expect(problems).toEqual(['SERVICE_QUERY_HOST must be a host name alone']);
+  });
+
   it.each(['rw-r-----', '640 ', '1777', '0666', '0440', '0x1a0'])('refuses the file mode %j', (mode) => {
     expect(parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: mode }).problems).toEqual([
       expect.stringContaining('ACL_FILE_MODE must be octal'),
