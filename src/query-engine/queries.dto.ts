@@ -23,7 +23,9 @@ export class SubmitQueryDto {
   @ApiProperty({
     pattern: '^[^\\u0000]*$',
     minLength: 1,
-    description: 'One statement. A semicolon at its end is not sent to the engine.',
+    description:
+      'One statement, in a session of its own: `USE`, `SET SESSION`, `SET ROLE` and `PREPARE` change nothing for later ones. ' +
+      'A semicolon at its end is not sent to the engine.',
   })
   @TextRule(sqlProblem)
   sql!: string;
