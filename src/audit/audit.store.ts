@@ -19,8 +19,8 @@ const SELECT_EVENTS = `
            THEN json_build_object('address', e.address, 'requestId', coalesce(e.request_id, '')) END AS origin
     FROM audit_events e`;
 
-/** The text that a search is matched against. Underscores in event names become spaces, as the console shows them. */
-const SEARCH_TEXT_SQL = `concat_ws(' ', replace(e.event, '_', ' '), e.actor_name, e.token_name, e.subject_type, e.subject_id, e.subject_name, e.details)`;
+/** The text that a search is matched against. Has the event's name twice: with spaces, as the console shows it, and as in answers. */
+const SEARCH_TEXT_SQL = `concat_ws(' ', e.event, replace(e.event, '_', ' '), e.actor_name, e.token_name, e.subject_type, e.subject_id, e.subject_name, e.details)`;
 
 const EVENT_COLUMNS =
   'event, actor_id, actor_name, token_id, token_name, subject_type, subject_id, subject_name, address, request_id, details';

@@ -157,6 +157,7 @@ describe('lists', () => {
     expect(await events(`q=${encodeURIComponent('trail, ')}`)).toEqual(['member_added', 'group_created']);
     expect(await events(`q=GROUP+${group}+trail`)).toEqual(['member_added', 'group_created']);
     expect(await events('q=member+added&request_id=trail-1')).toEqual(['member_added']);
+    expect(await events('q=Member_added&request_id=trail-1')).toEqual(['member_added']);
     expect(await problemOf('/api/admin/audit?request_id=')).toEqual(['request_id']);
 
     const response = await fetch(`${service.url}/api/admin/audit?format=csv&subject=group:${group}`, {
