@@ -199,6 +199,18 @@ describe('answers about access', () => {
     expect(JSON.stringify(body)).not.toContain('bob');
   });
 
+  it('explain: no way for an account to act as others', async () => {
+    const question = `explain?as=user:${ids.bob}&privilege=IMPERSONATE`;
+    const noWay = { allowed: false, ways: [], ways_in_all: 0, smallest_change: null };
+    expect((await alice.get(`/api/access/${question}`)).body).toMatchObject(noWay);
+    const ofAlice = await admin.get(`/api/admin/access/${question}&principal=user:${ids.alice}`);
+    expect(ofAlice.body).toMatchObject(noWay);
+    await admin.send('PUT', `/api/admin/groups/${readers.id}/members/engine:dash`);
+    const ofDash = await admin.get(`/api/admin/access/${question}&principal=engine:dash`);
+    expect(ofDash.body?.['ways']).toMatchObject([{ group: null, ends_at: { kind: 'no_grant' } }]);
+    await admin.delete(`/api/admin/groups/${readers.id}/members/engine:dash`);
+  });
+
   it('explain: says when the published rules answer otherwise', async () => {
     const grant = { principal: { type: 'user', id: ids.bob }, resource: { catalog: 'late' }, privileges: ['SELECT'] };
     const late = await idOf('/api/admin/grants', grant);

@@ -4,7 +4,7 @@ import { grantableRightOf } from '../model/rights.js';
 import { depth, kindOf, type Node, nodeKey } from '../model/node.js';
 import { type NamedPolicyPrincipal, type PolicyPrincipal, type Principal, principalText } from '../model/principal.js';
 import { isServiceAccount, type Principals } from '../model/principals.js';
-import { privilegesGivenBy } from '../model/privilege.js';
+import { holderProblem, privilegesGivenBy } from '../model/privilege.js';
 import { isNodeQuestion, type Question } from '../model/question.js';
 import type { SnapshotGrant } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
@@ -48,8 +48,11 @@ export function waysTo(
   question: Question,
   grantsOnPath: readonly GrantOnPath[],
 ): Way[] {
-  const node = grantableNode(index, question);
-  if (node === null || isServiceAccount(index.snapshot, principal)) return [];
+  const needed = neededGrant(question, index.principals);
+  if (needed === null || isServiceAccount(index.snapshot, principal)) return [];
+  const canHold = (holder: Principal): boolean => holderProblem(needed.privileges, holder) === null;
+  if (!canHold(principal)) return [];
+  const node = needed.resource;
   const ownEntriesDecide = isNodeQuestion(question) || grantableRightOf(question, index.principals) !== null;
   const snapshot = ownEntriesDecide ? index.snapshotFor(principal) : index.snapshot;
   const { allowed, grants, intent } = decide(snapshot, principal, question, index.principals);
@@ -103,7 +106,8 @@ export function waysTo(
     ways.push(isDenied ? { ...wayWithoutGrant, endsAt: { kind: 'denied', policies } } : wayWithoutGrant);
   const listedGroupIds = new Set(ways.map(({ group }) => group?.id));
   for (const { id, name } of principal.type === 'group' ? [] : ownGroups.values())
-    if (!listedGroupIds.has(id)) ways.push({ ...wayWithoutGrant, group: { id, name } });
+    if (!listedGroupIds.has(id) && canHold({ type: 'group', id }))
+      ways.push({ ...wayWithoutGrant, group: { id, name } });
   return ways.sort(byLength);
 }
 
