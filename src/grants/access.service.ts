@@ -8,8 +8,8 @@ import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/ef
 import { explain } from '../trino-rules/answers/explanation.js';
 import { eachHolder, type Holder, type HolderQuestion } from '../trino-rules/answers/holders.js';
 import { restrictsExactly, traceRules } from '../trino-rules/answers/rule-trace.js';
-import { smallestChange } from '../trino-rules/answers/smallest-change.js';
-import { grantableNode, waysTo } from '../trino-rules/answers/ways.js';
+import { neededGrant, smallestChange } from '../trino-rules/answers/smallest-change.js';
+import { waysTo } from '../trino-rules/answers/ways.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS } from '../trino-rules/model/intent.js';
@@ -103,7 +103,7 @@ export class AccessService {
       this.publishedRules.currentVersion(),
     ]);
     const explanation = explain(index, principal, question);
-    const nodeToGrant = explanation.allowed ? null : grantableNode(index, question);
+    const nodeToGrant = explanation.allowed ? null : (neededGrant(question, index.principals)?.resource ?? null);
     const pathGrants = nodeToGrant === null ? [] : await this.snapshots.grantsOnPath(principal, nodeToGrant);
     return {
       ...explanation,

@@ -33,11 +33,6 @@ export type GrantOnPath = Omit<SnapshotGrant, 'principal' | 'revokedAt'> & { pri
 
 const END_KINDS: readonly WayEnd['kind'][] = ['denied', 'expired', 'inactive', 'no_grant', 'not_a_member'];
 
-/** The lowest node on which a grant gives the right that the question is about; null: no grant can give that right. */
-export function grantableNode(index: AccessIndex, question: Question): Node | null {
-  return neededGrant(question, index.principals)?.resource ?? null;
-}
-
 /**
  * All ways in which a principal has or could get the right in question. Direct ways come first, ways through a group last.
  * @param grantsOnPath grants at the node or above to the principal itself, to any group and to everyone
