@@ -68,6 +68,9 @@ describe('accounts by SCIM', () => {
       ((await scim.get('/Users')).body?.['Resources'] as { userName: string }[]).map(({ userName }) => userName);
     expect((await listed()).filter((name) => /imported|by hand/i.test(name))).toEqual([]);
     expect(await scim.found('/Users', 'userName eq "imported one"')).toEqual([]);
+    await scim.made('/Users', scimUser('of an external id'));
+    const taken = scimUser('imported one', { externalId: 'ext-of an external id' });
+    expect(await statusOf(scim.post('/Users', taken))).toEqual([409, 'uniqueness']);
     const path = await scim.made('/Users', { schemas: [URN.user], userName: 'imported one' });
     expect(await accountOf(path)).toMatchObject({ source: 'scim', is_active: true });
     expect(await scim.found('/Users', 'userName eq "Imported ONE"')).toHaveLength(1);

@@ -214,6 +214,29 @@ describe('users by SCIM', () => {
     expect((await scim.get(path)).status).toBe(404);
   });
 
+  it('have the address that Microsoft Entra replaces before there is one, and all else of the request', async () => {
+    const path = await scim.made('/Users', scimUser('first address'));
+    const replace = async (...pairs: [string, unknown][]) => {
+      const { body } = await scim.patch(
+        path,
+        ...pairs.map(([target, value]) => ({ op: 'Replace', path: target, value })),
+      );
+      return [body?.['emails'], body?.['active']];
+    };
+    const work = { type: 'work', value: 'first@example.org' };
+    expect(await replace(['emails[type eq "work"].value', work.value], ['active', 'False'])).toEqual([[work], false]);
+    const unknown: [string, unknown] = ['emails[type eq "home"].display', 'At home'];
+    expect(await replace(unknown, ['active', 'True'])).toEqual([[work], true]);
+    const primary = { primary: true, value: 'main@example.org' };
+    expect(await replace(['emails[primary eq "True"].value', primary.value])).toEqual([[work, primary], true]);
+    expect(await replace(['emails[type eq "work"].value', null])).toEqual([[primary], true]);
+    expect(await replace(['emails', [work, { type: 'home', value: null }]])).toEqual([[work], true]);
+    const valueless = { op: 'add', path: 'emails[type eq "home"].primary', value: true };
+    expect(await statusOf(scim.patch(path, valueless))).toEqual([400, 'noTarget']);
+    const remove = await scim.patch(path, { op: 'remove', path: 'emails', value: [{ type: 'work', value: null }] });
+    expect(remove.body).toMatchObject({ emails: [work] });
+  });
+
   it('keep their id, their groups and what the service is made of', async () => {
     const made = await scim.post('/Users', scimUser('trapped', { id: '1' }));
     const path = `/Users/${String(made.body?.['id'])}`;
@@ -238,7 +261,7 @@ describe('users by SCIM', () => {
       400,
       'invalidPath',
     ]);
-    const nobody = { op: 'replace', path: 'emails[type eq "home"].value', value: 'x@example.org' };
+    const nobody = { op: 'replace', path: 'emails[value eq "y@example.org"].value', value: 'x@example.org' };
     expect(await statusOf(scim.patch(path, nobody))).toEqual([400, 'noTarget']);
     for (const target of [
       '__proto__.polluted',

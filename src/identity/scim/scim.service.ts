@@ -225,7 +225,7 @@ export class ScimUsersService {
     throw refusal('mutability', refusalText);
   }
 
-  private async saveAttributes(id: number, attributes: UserAttributes): Promise<void> {
+  private async saveAttributes(id: number, attributes: Omit<UserAttributes, 'userName' | 'active'>): Promise<void> {
     if (await this.store.saveUser(id, attributes, this.clock.now())) return;
     throw new Refused('name_taken', { detail: `Another user has the externalId ${attributes.externalId ?? ''}.` });
   }
@@ -248,7 +248,7 @@ export class ScimUsersService {
       });
     }
     const emails = account.email === null ? [] : [{ value: account.email, type: 'work', primary: true }];
-    await this.store.saveUser(account.id, { ...UNSET_ATTRIBUTES, externalId, emails }, this.clock.now());
+    await this.saveAttributes(account.id, { ...UNSET_ATTRIBUTES, externalId, emails });
     const details = { external_id: externalId };
     await this.audit.record({ event: 'account_adopted', ...context, subject: userSubject(account), details });
     return this.find(account.id);

@@ -43,6 +43,7 @@ export interface ScimUser extends UserAttributes {
 }
 
 const MAX_EMAILS = 100;
+const EMAIL_PARTS: readonly string[] = ['value', 'type', 'primary'];
 export const UNSET_ATTRIBUTES = {
   externalId: null,
   name: { formatted: null, familyName: null, givenName: null },
@@ -124,44 +125,43 @@ function emailsAfter(
   makeMatcher: MakeEntryMatcher,
 ): UserEmail[] {
   const { filter, part } = path;
+  if (part !== null && !EMAIL_PARTS.includes(part)) return [...emails];
   if (filter === null && part === null) {
-    const newEmails = entriesOf(value).map(emailOf);
+    const entries = entriesOf(value);
+    const newEmails = entries.flatMap(emailOf);
     if (op === 'replace') return newEmails;
     const isExistingEmail = ({ value: text, type, primary }: UserEmail): boolean =>
       emails.some((each) => each.value === text && each.type === type && each.primary === primary);
     if (op === 'add') return [...emails, ...newEmails.filter((email) => !isExistingEmail(email))];
     // A removal without values removes all addresses.
-    return emails.filter((each) => newEmails.length > 0 && !newEmails.some((email) => email.value === each.value));
+    return emails.filter((each) => entries.length > 0 && !newEmails.some((email) => email.value === each.value));
   }
   const isMatch = filter === null ? () => true : makeMatcher(filter, emails.length);
-  if (op === 'remove') {
-    return emails.flatMap((email) => (isMatch(email) ? withoutPart(email, part) : [email]));
+  const newValue = op === 'remove' ? null : (value ?? null);
+  if (newValue !== null && !emails.some(isMatch)) return [...emails, newFilteredEmail(filter, part, newValue)];
+  const changedEmail = (email: UserEmail): UserEmail[] =>
+    part === null ? entriesOf(newValue).flatMap(emailOf) : emailOf({ ...email, [part]: newValue });
+  return emails.flatMap((email) => (isMatch(email) ? changedEmail(email) : [email]));
+}
+
+/** The new entry for a filter without a match. Also for `replace`, as Microsoft Entra expects: a refusal would hold back the whole request, such as `active`. @throws Refused 400 unless the filter is `type eq …` or `primary eq …` */
+function newFilteredEmail(filter: Filter | null, part: string | null, value: unknown): UserEmail {
+  const isEquality = filter?.kind === 'compare' && filter.comparison === 'eq';
+  const entry = part === null ? Object.fromEntries(membersOf(value, 'an entry of emails')) : { [part]: value };
+  if (isEquality && ['type', 'primary'].includes(filter.path.attribute)) {
+    const [email] = emailOf({ [filter.path.attribute]: filter.value, ...entry });
+    if (email !== undefined) return email;
   }
-  if (!emails.some(isMatch)) return [...emails, newTypedEmail(op, filter, part, value)];
-  return emails.map((email) => (isMatch(email) ? emailOf(part === null ? value : { ...email, [part]: value }) : email));
+  throw refusal('noTarget', 'No entry of emails is the one that the path names.');
 }
 
-/** The new entry for an `add` whose filter `type eq …` matches no entry. Microsoft Entra sends such operations. @throws Refused for any other operation */
-function newTypedEmail(op: Operation['op'], filter: Filter | null, part: string | null, value: unknown): UserEmail {
-  const isTypeFilter = filter?.kind === 'compare' && filter.comparison === 'eq' && filter.path.attribute === 'type';
-  if (op !== 'add' || !isTypeFilter) throw refusal('noTarget', 'No entry of emails is the one that the path names.');
-  return emailOf({
-    type: filter.value,
-    ...(part === null ? Object.fromEntries(membersOf(value, 'an entry of emails')) : { [part]: value }),
-  });
-}
-
-function withoutPart(email: UserEmail, part: string | null): UserEmail[] {
-  if (part === 'type' || part === 'primary') return [{ ...email, [part]: null }];
-  return part === null || part === 'value' ? [] : [email];
-}
-
-function emailOf(entry: unknown): UserEmail {
+/** The address of an entry. An entry whose value is unset is none (RFC 7643 section 2.5). */
+function emailOf(entry: unknown): UserEmail[] {
   const members = membersOf(entry, 'an entry of emails');
   const value = textOf(members.get('value'), 'emails.value');
-  if (value === null) throw refusal('invalidValue', 'An entry of emails needs a value.');
-  const [type, primary] = [members.get('type'), members.get('primary')];
-  return { value, type: textOf(type, 'emails.type'), primary: booleanOf(primary, 'emails.primary') };
+  const type = textOf(members.get('type'), 'emails.type');
+  const primary = booleanOf(members.get('primary'), 'emails.primary');
+  return value === null ? [] : [{ value, type, primary }];
 }
 
 /** The entries with at most one primary entry: a new primary entry replaces the former one (RFC 7644 section 3.5.2). */
