@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Quota } from '../kernel/errors.js';
 import { DatabaseSession } from '../platform/database/database-session.js';
 import { Settings } from '../platform/settings/settings.js';
+import { accountKey } from '../users/domain/account.js';
 
 /** The time window in which a counter counted an attempt. The attempt can be taken back only until the window ends. */
 interface CounterWindow {
@@ -164,7 +165,7 @@ function throttledAttempt(quota: Quota, { remaining_ms }: CounterRow, isFirst: b
 
 /** The key of a name and an address. Contains a digest of the name: names can have any length, and people type passwords into the name field. */
 function nameKey(username: string, address: string): string {
-  const name = createHash('sha256').update(username.toLowerCase()).digest('base64url');
+  const name = createHash('sha256').update(accountKey(username)).digest('base64url');
   return `${name}:${addressKey(address)}`;
 }
 

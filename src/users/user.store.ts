@@ -5,6 +5,7 @@ import { foldedName } from '../kernel/name.js';
 import { columnArrays, DatabaseSession } from '../platform/database/database-session.js';
 import { Settings } from '../platform/settings/settings.js';
 import {
+  accountKey,
   type Account,
   type AccountChangeOutcome,
   type AccountEdit,
@@ -27,8 +28,9 @@ import { PrincipalNames } from './principal-names.store.js';
 export const ACCOUNT_COLUMNS = `u.id, u.username, u.email, u.role, u.source, u.password_hash IS NOT NULL AS "hasPassword",
   u.is_active AS "isActive", u.created_at AS "createdAt", u.one_time_until AS "passwordExpiresAt"`;
 
-/** COLLATE "C" folds only ASCII letters, like the indexes of migration 0105. Otherwise PostgreSQL would not use them. */
-const SAME_USERNAME = 'lower(u.username COLLATE "C") = lower($1 COLLATE "C")';
+/** A name's holder by its `accountKey`. COLLATE "C" folds only ASCII letters, as the indexes of migration 0105 do. */
+const OF_ACCOUNT_KEY =
+  'lower(u.username COLLATE "C") = (SELECT lower(name COLLATE "C") FROM principal_names WHERE account_key = $1)';
 
 const EMAIL_INDEX = 'users_email_in_any_case';
 
@@ -167,8 +169,9 @@ export class UserStore {
     return new Map(insertedAccounts.map((account) => [account.username, account]));
   }
 
+  /** Finds an account by its name in any case, letters beyond ASCII included. */
   findForLogin(username: string): Promise<AccountToAuthenticate | null> {
-    return this.findOne(SAME_USERNAME, username);
+    return this.findOne(OF_ACCOUNT_KEY, accountKey(username));
   }
 
   findWithHash(id: number): Promise<AccountToAuthenticate | null> {

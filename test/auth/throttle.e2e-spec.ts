@@ -73,6 +73,13 @@ describe('throttling', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429]);
   });
 
+  it('counts the spellings of one name together', async () => {
+    const address = newAddress();
+    const answers: Answer[] = [];
+    for (const name of ['Großé', 'GROSSÉ', 'grosse\u0301', 'großé']) answers.push(await guess(name, address));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429]);
+  });
+
   it('admits no more guesses when they are concurrent, on two replicas', async () => {
     const address = newAddress();
 
