@@ -47,6 +47,7 @@ describe('accounts by SCIM', () => {
     const path = await scim.made('/Users', scimUser('second of the address', { emails }));
     expect((await scim.get(path)).body).toMatchObject({ emails });
     expect(await accountOf(path)).toMatchObject({ email: null });
+    expect(await eventsOf(path)).toMatchObject([{ event: 'account_created', details: { email_taken: true } }]);
     await scim.patch(path, { op: 'replace', path: 'emails', value: [{ value: 'own@example.org', type: 'work' }] });
     expect(await accountOf(path)).toMatchObject({ email: 'own@example.org' });
     await scim.patch(path, { op: 'replace', path: 'emails', value: emails });

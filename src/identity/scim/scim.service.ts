@@ -149,8 +149,9 @@ export class ScimUsersService {
         throw changeRefusal({ kind: 'name-taken', holder }, username);
       }
       refuseUnsendableName(username);
-      const { account } = outcome;
-      const details = { source: 'scim', role: account.role, external_id: externalId };
+      const { account, isEmailTaken } = outcome;
+      const emailDetails = isEmailTaken ? { email_taken: true } : {};
+      const details = { source: 'scim', role: account.role, external_id: externalId, ...emailDetails };
       await this.audit.record({ event: 'account_created', ...context, subject: userSubject(account), details });
       await this.saveAttributes(account.id, attributes);
       return attributes.active
