@@ -237,6 +237,11 @@ describe('settings', () => {
     expect(problems).toEqual(['SERVICE_QUERY_HOST must be a host name alone']);
   });
 
+  it('takes a schedule that never comes while ACL_SYNC_ENABLED is false, as a restore has it', () => {
+    const given = { AUTH_SECRET_KEY: SECRET, ACL_SYNC_CRON: '0 0 31 2 *', ACL_SYNC_ENABLED: 'false' };
+    expect(parse(given, undefined, scheduleProblem).problems).toEqual([]);
+  });
+
   it.each(['rw-r-----', '640 ', '1777', '0666', '0440', '0x1a0'])('refuses the file mode %j', (mode) => {
     expect(parseSettings({ AUTH_SECRET_KEY: SECRET, ACL_FILE_MODE: mode }).problems).toEqual([
       expect.stringContaining('ACL_FILE_MODE must be octal'),

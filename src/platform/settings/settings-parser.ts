@@ -222,9 +222,11 @@ function readAcl(
 ) {
   const reader = allPartsReader.forPart('rules');
   const publishingReader = allPartsReader.forPart('publishing');
+  const isSyncEnabled = publishingReader.flag('ACL_SYNC_ENABLED', true);
   const syncCron = publishingReader.text('ACL_SYNC_CRON') ?? '*/5 * * * *';
   const cronProblem = /^\S+( \S+){4,5}$/.test(syncCron) ? judgeSchedule(syncCron) : 'must have five or six fields';
-  if (cronProblem !== null) publishingReader.report('ACL_SYNC_CRON', cronProblem);
+  // A schedule that never comes stops the CronJob of the chart (docs/operations.md, Backup and restore).
+  if (isSyncEnabled && cronProblem !== null) publishingReader.report('ACL_SYNC_CRON', cronProblem);
   const { targets, opa, decisionLogs } = readTargets({
     publishingReader,
     httpReader: allPartsReader.forPart('http'),
@@ -249,7 +251,7 @@ function readAcl(
   }
   return {
     sync: {
-      enabled: publishingReader.flag('ACL_SYNC_ENABLED', true),
+      enabled: isSyncEnabled,
       cron: syncCron,
       onChangeSeconds: publishingReader.decimal('ACL_SYNC_ON_CHANGE_SECONDS', isOpaAlone ? 0.2 : 10, 0, 3600),
     },
