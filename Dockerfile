@@ -17,7 +17,7 @@ LABEL org.opencontainers.image.title="Grantline" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /out/app /app
-# With a large nursery Node 24 collects the whole heap where a young collection would free the buffers of pages (docs/decisions/0055).
+# With a large nursery Node 24 collects the whole heap where a young collection would free the buffers of pages (docs/decisions/withdrawn.md, 0055).
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=4 \
     MALLOC_ARENA_MAX=2

@@ -58,7 +58,7 @@ securityContext: {{- include "grantline.containerSecurityContext" . | nindent 2 
 - name: ACL_TARGET
   {{- $byOpa := eq .Values.accessControl.engine "opa" }}
   value: {{ if $byOpa }}opa{{ if .Values.accessControl.rulesFile }},configmap{{ end }}{{ else }}configmap{{ if .Values.secrets.service.keys.opaToken }},opa{{ end }}{{ end }}
-{{- if not .Values.accessControl.rulesFile }}
+{{- if or (not .Values.accessControl.rulesFile) .Values.settings.ACL_CONFIGMAP_TARGETS_FILE }}
 {{- else if .Values.accessControl.furtherConfigMaps }}
 - name: ACL_CONFIGMAP_NAME
   value: {{ include "grantline.rulesTarget" $ }}{{ range .Values.accessControl.furtherConfigMaps }},{{ .namespace }}/{{ .name }}{{ end }}

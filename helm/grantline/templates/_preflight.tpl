@@ -56,6 +56,9 @@ accessControl.engine: opa needs secrets.service.keys.opaToken and opaSigningKey
 {{- if not (or $values.accessControl.rulesFile (eq $values.accessControl.engine "opa")) }}
 accessControl.rulesFile is false: accessControl.engine must be opa
 {{- end }}
+{{- if and $values.settings.ACL_CONFIGMAP_TARGETS_FILE $values.accessControl.furtherConfigMaps }}
+settings.ACL_CONFIGMAP_TARGETS_FILE lists all ConfigMaps: accessControl.furtherConfigMaps must be empty
+{{- end }}
 {{- end -}}
 
 {{/* Call with (list values name …): how many of these are set. */}}
@@ -110,7 +113,7 @@ networkPolicy.operations.from is required: the pods of Prometheus
 
 {{/* A pattern for the engine's host, with and without `.svc…`, and for Traefik's middlewares in the engine's namespace. Empty without a host. */}}
 {{- define "grantline.engineNames" -}}
-{{- with .Values.settings.SERVICE_QUERY_HOST | lower -}}
+{{- with .Values.settings.SERVICE_QUERY_HOST | default "" | lower -}}
 {{- $name := regexReplaceAll "\\.svc(\\.[-.a-z0-9]*)?$" . "" -}}
 {{- $namespace := include "grantline.rulesNamespace" $ -}}
 {{- $names := ternary (printf "%s|%s\\.%s" $name $name (include "grantline.namespace" $)) (regexQuoteMeta $name) (not (contains "." $name)) -}}

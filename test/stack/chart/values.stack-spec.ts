@@ -66,6 +66,13 @@ describe.each(HELMS)('%s', (helm) => {
     expect((await render(stack, 'default', { helm, more })).objects).not.toHaveLength(0);
   });
 
+  it('names the ConfigMaps of several clusters by their file alone', async () => {
+    const more = ['--set=settings.ACL_CONFIGMAP_TARGETS_FILE=/run/targets/targets.json'];
+    const { text } = await render(stack, 'default', { helm, more });
+    expect(text.match(/"ACL_CONFIGMAP_TARGETS_FILE"\n *value: "\/run\/targets\/targets\.json"/g)).toHaveLength(2);
+    expect(text).not.toMatch(/ACL_CONFIGMAP_NAME/);
+  });
+
   it('names all missing values at once', async () => {
     const answer = await refusal(stack, helm, ['template', RELEASE, CHART]);
     for (const name of [
@@ -107,6 +114,14 @@ describe.each(HELMS)('%s', (helm) => {
     [['secrets.service.keys.opaSigningKey="a"'], 'needs both of opaToken and opaSigningKey, or none'],
     [['accessControl.engine="opa"'], 'accessControl.engine: opa needs secrets.service.keys.opaToken'],
     [['accessControl.rulesFile=false'], 'accessControl.rulesFile is false: accessControl.engine must be opa'],
+    [
+      [
+        'settings.ACL_CONFIGMAP_TARGETS_FILE="/t.json"',
+        'accessControl.furtherConfigMaps=[{"namespace":"b","name":"c"}]',
+      ],
+      'settings.ACL_CONFIGMAP_TARGETS_FILE lists all ConfigMaps',
+    ],
+    [['settings.SERVICE_QUERY_HOST=null'], 'settings.SERVICE_QUERY_HOST is required while'],
     [['lifecycle.preStop.sleep.seconds=30'], 'terminationGracePeriodSeconds must be at least 50'],
   ])('refuses what does not fit together: %j', async (values, named) => {
     expect(await set(...values)).toContain(named);
