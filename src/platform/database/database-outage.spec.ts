@@ -9,9 +9,16 @@ function answer(code: string): DatabaseError {
 
 const system = (code: string): Error => Object.assign(new Error(code), { code, syscall: 'connect' });
 
+/** As Node reports a host with several addresses: without `syscall` and message. */
+const several = (...errors: Error[]): Error => Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' });
+
 describe('an outage of the database', () => {
   it.each([
     ['a refused connection', system('ECONNREFUSED')],
+    ['a refused connection to each of several addresses', several(system('ECONNREFUSED'), system('ETIMEDOUT'))],
+    ['a machine that is gone', system('EHOSTUNREACH')],
+    ['a network that is gone', system('ENETUNREACH')],
+    ['a socket file that is gone', system('ENOENT')],
     ['a stop by an administrator', answer('57P01')],
     ['a crash of another connection', answer('57P02')],
     ['a start that is not over', answer('57P03')],
@@ -37,6 +44,7 @@ describe('an outage of the database', () => {
     ['a right that is missing', answer('42501')],
     ['a transaction of its own that may only read', answer('25001')],
     ['a code of something else', Object.assign(new Error('ECONNREFUSED'), { code: 'ECONNREFUSED' })],
+    ['a file that is gone', Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall: 'open' })],
     ['a text', 'Connection terminated'],
     ['nothing', undefined],
   ])('is not %s', (_, error) => {

@@ -12,9 +12,12 @@ const { isNativeError } = types;
 export function isDatabaseOutage(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   const sourceError = 'driverError' in error && isNativeError(error.driverError) ? error.driverError : error;
+  // Node's error for a host with several addresses has those of the addresses.
+  if ('errors' in sourceError && Array.isArray(sourceError.errors)) return sourceError.errors.some(isDatabaseOutage);
   const code = 'code' in sourceError && typeof sourceError.code === 'string' ? sourceError.code : '';
+  if (code === 'ENOENT') return 'syscall' in sourceError && sourceError.syscall === 'connect'; // no socket file
   if (
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/.test(
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|E(?:HOST|NET)UNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/.test(
       code,
     )
   ) {
