@@ -52,7 +52,7 @@ export class QueryExecution {
   private previousPage: HeldPage | null = null;
   /** The previous page, if it was handed to a stream that has not begun. The next page is not fetched before. */
   private unbegunPage: HeldPage | null = null;
-  /** Serves readers one after the other, each for at most the time that a request for rows waits. */
+  /** Serves readers one after the other. The time that a request for rows waits includes that of earlier readers. */
   private readonly readInTurn = serialRunner();
   /** Whether a request waits for rows that were not handed out before. */
   private isReaderWaiting = false;
@@ -116,7 +116,8 @@ export class QueryExecution {
    * the query.
    */
   rows(startRow: number, limit: number): Promise<RowsResult | null> {
-    return this.readInTurn(() => this.readRows(startRow, limit));
+    const waitUntil = this.resources.timers.now() + EXECUTION_TIMEOUTS.rowsRequest;
+    return this.readInTurn(() => this.readRows(startRow, limit, waitUntil));
   }
 
   /**
@@ -180,29 +181,35 @@ export class QueryExecution {
     return nextAction({ ...state, isReaderWaiting, beingReadAt: this.beingReadAt }, now);
   }
 
-  private async readRows(startRow: number, limit: number): Promise<RowsResult | null> {
+  private async readRows(startRow: number, limit: number, waitUntil: number): Promise<RowsResult | null> {
     if (this.ending !== null && this.ending.state !== 'finished') return this.rowsIfEnded(startRow);
     const pageToRead = judgeFirstRow(startRow, this.state.newestPageStart, this.state.rowsReturned);
     if (pageToRead === 'gone' || pageToRead === 'unknown-place') return { kind: pageToRead };
     if (this.isReleased()) return pageToRead === 'newest' ? this.newestPage() : this.rowsIfEnded(startRow);
     this.isReaderWaiting = pageToRead === 'next';
     try {
-      return await this.readPage(startRow, limit, pageToRead);
+      return await this.readPage(startRow, limit, pageToRead, waitUntil);
     } finally {
       this.isReaderWaiting = false;
     }
   }
 
-  private async readPage(startRow: number, limit: number, pageToRead: 'next' | 'newest'): Promise<RowsResult | null> {
+  private async readPage(
+    startRow: number,
+    limit: number,
+    pageToRead: 'next' | 'newest',
+    waitUntil: number,
+  ): Promise<RowsResult | null> {
     const { timers } = this.resources;
-    if (this.lacksWaitingPage()) await timers.waitAtMost(EXECUTION_TIMEOUTS.rowsRequest, this.resume());
+    const waitForPage = (): Promise<void> => timers.waitAtMost(Math.max(0, waitUntil - timers.now()), this.resume());
+    if (this.lacksWaitingPage()) await waitForPage();
     if (this.currentPage?.coversRow(startRow) === true) return this.handOut(this.currentPage, startRow, limit);
     if (!this.isReleased() && !this.lacksWaitingPage()) {
       if (pageToRead === 'newest') return this.newestPage();
       this.finishCurrentPage();
       this.unbegunPage = null;
       if (this.previousPage?.isBeingRead !== true) this.releasePreviousPage();
-      await timers.waitAtMost(EXECUTION_TIMEOUTS.rowsRequest, this.resume());
+      await waitForPage();
       if (this.currentPage !== null) return this.handOut(this.currentPage, startRow, limit);
     }
     if (this.isReleased()) return this.rowsIfEnded(startRow);

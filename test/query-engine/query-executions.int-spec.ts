@@ -183,6 +183,19 @@ describe('query executions', () => {
     expect(await waiting).toEqual({ kind: 'page', page: { columns: [], rows: [], next: 0 } });
   });
 
+  it('answer every reader in that time, however many wait', async () => {
+    engine.answers('SELECT slow', { columns: NUMBERS, after: new Promise(() => undefined) });
+    const id = await executions.begun('SELECT slow');
+    const readers = [1, 2, 3].map(() => executions.rows(one, id, 0, 10));
+    await timers.untilWaiting();
+    timers.advance(10_000);
+    for (const reader of readers) {
+      expect(values(await reader)).toEqual([]);
+      if (reader !== readers.at(-1)) await timers.untilWaiting();
+      timers.advance(0);
+    }
+  });
+
   it('resume after the database was away', async () => {
     let open: () => void = () => undefined;
     engine.answers('SELECT n', { columns: NUMBERS, data: [[1]], after: new Promise((resolve) => (open = resolve)) });
