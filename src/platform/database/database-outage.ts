@@ -15,13 +15,13 @@ export function isDatabaseOutage(error: unknown): boolean {
   // Node's error for a host with several addresses has those of the addresses.
   if ('errors' in sourceError && Array.isArray(sourceError.errors)) return sourceError.errors.some(isDatabaseOutage);
   const code = 'code' in sourceError && typeof sourceError.code === 'string' ? sourceError.code : '';
-  if (code === 'ENOENT') return 'syscall' in sourceError && sourceError.syscall === 'connect'; // no socket file
   if (
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|E(?:HOST|NET)UNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/.test(
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|E(?:HOST|NET)UNREACH|EHOSTDOWN|ENOENT|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/.test(
       code,
     )
   ) {
-    return 'driverError' in error || 'severity' in sourceError || 'query' in error || 'syscall' in sourceError;
+    if ('syscall' in sourceError) return code !== 'ENOENT' || sourceError.syscall === 'connect'; // no socket file
+    return 'driverError' in error || 'severity' in sourceError || 'query' in error;
   }
   // TypeORM releases a transaction's lost connection at once, and the transaction's next query fails with one of these errors.
   if (sourceError instanceof QueryRunnerAlreadyReleasedError) return true;

@@ -87,13 +87,11 @@ function userOf(context: ExecutionContext): AuthenticatedUser {
 function clientOf(context: ExecutionContext): Client {
   const { ip, headers, id } = context.switchToHttp().getRequest<FastifyRequest>();
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
-  const controller = new AbortController();
-  // `busy` is not logged as a failure of the service.
-  const abort = (): void => controller.abort(new Refused('busy', { detail: 'The client went away.' }));
+  const gone = new AbortController();
+  const abort = (): void => gone.abort(new Refused('busy', { detail: 'The client went away.' })); // `busy` is not logged
   if (raw.destroyed) abort();
   raw.once('close', () => {
     if (!raw.writableFinished) abort();
   });
-  const { signal } = controller;
-  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id, signal };
+  return { address: clientAddress(ip), userAgent: headers['user-agent'] ?? null, requestId: id, signal: gone.signal };
 }

@@ -138,9 +138,8 @@ function readEngine(reader: SettingsReader, rulesReader: SettingsReader) {
   const scheme = reader.choice('SERVICE_QUERY_SCHEME', 'http', ['http', 'https']);
   const host = reader.text('SERVICE_QUERY_HOST');
   const port = reader.integer('SERVICE_QUERY_PORT', 8080, 1, 65535);
-  // A scheme, credentials or a path would still make a URL, of another host.
-  if (host !== null && (/[/\\?#@]/.test(host) || !URL.canParse(`http://${host}:${port}`)))
-    reader.report('SERVICE_QUERY_HOST', 'must be a host name alone');
+  const isHost = host === null || (!/[/\\?#@]/.test(host) && URL.canParse(`http://${host}:${port}`)); // no scheme, path or credentials
+  if (!isHost) reader.report('SERVICE_QUERY_HOST', 'must be a host name alone');
   const isJwtEnabled = rulesReader.flag('SERVICE_QUERY_JWT_ENABLED', false);
   const engineUser = rulesReader.name('SERVICE_QUERY_USER');
   const issuerUrl = reader.baseUrl('SERVICE_QUERY_JWT_ISSUER_URL');
