@@ -155,12 +155,13 @@ export class RowStream {
    * @throws Refused if memory is short, or if the engine breaks its protocol; TruncatedStream if the format cannot tell that the query ended early
    */
   async *bytes(format: RowsFormat, partsAtOnce: number): AsyncGenerator<Buffer, void, undefined> {
-    let [partCount, heldBytes] = [0, 0];
+    let [partCount, heldBytes, isInRow] = [0, 0, false];
     try {
       for await (const bytes of WRITERS[format](this.page, this.parts(format))) {
         // In memory are the collected first parts; later one part in the socket and one in the stream.
         this.claim(heldBytes, bytes.length);
         heldBytes = this.state === 'begun' ? bytes.length : heldBytes + bytes.length;
+        isInRow = !endsRow(bytes);
         partCount += 1;
         if (partCount >= partsAtOnce || heldBytes >= MAX_BYTES_AT_ONCE) this.begin();
         yield bytes;
@@ -173,6 +174,7 @@ export class RowStream {
       const isFailure = refusal.cause !== undefined && !(error instanceof TruncatedStream);
       if (this.state === 'begun' && isFailure) this.callbacks.logFailure(refusal);
       if (format !== 'ndjson' || this.state !== 'begun') throw refusal;
+      if (isInRow) yield Buffer.from('\n');
       yield errorLine(queryError === null ? errorOfRefusal(refusal) : toQueryErrorResponse(queryError));
     }
   }
@@ -213,8 +215,8 @@ export class RowStream {
   private async *parts(format: RowsFormat): AsyncGenerator<StreamPart, void, undefined> {
     for (let isAdmitted = !this.isLate; ; isAdmitted = false) {
       const pieces = this.page.pieces(format, this.loop)[Symbol.iterator]();
-      for (let bytesUntilCheck = isAdmitted ? BYTES_BETWEEN_CHECKS : 0; ;) {
-        const isCheckDue = bytesUntilCheck <= 0;
+      for (let [bytesUntilCheck, isInRow] = [isAdmitted ? BYTES_BETWEEN_CHECKS : 0, false]; ;) {
+        const isCheckDue = bytesUntilCheck <= 0 && !isInRow;
         if (isCheckDue) bytesUntilCheck = BYTES_BETWEEN_CHECKS;
         const stopCheck = isCheckDue ? this.source?.stopReason() : null;
         const [stopReason, nextPiece] = await Promise.all([
@@ -224,6 +226,7 @@ export class RowStream {
         if (stopReason !== undefined && stopReason !== null) return yield { kind: stopReason };
         if (nextPiece.done === true) break;
         bytesUntilCheck -= nextPiece.value.length;
+        isInRow = !endsRow(nextPiece.value);
         yield { kind: 'rows', bytes: nextPiece.value };
       }
       const { next } = this.page;
@@ -275,6 +278,9 @@ const WRITERS: Readonly<Record<RowsFormat, Writer>> = {
     }
   },
 };
+
+/** Whether a piece ends with a row, which is a line. */
+const endsRow = (bytes: Buffer): boolean => bytes.at(-1) === 0x0a;
 
 function errorLine(error: QueryErrorResponse): Buffer {
   return Buffer.from(`${JSON.stringify({ error })}\n`);

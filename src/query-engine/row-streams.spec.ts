@@ -127,6 +127,17 @@ describe('a stream that the service cannot continue', () => {
     await expect(textOf(streamTo(second), 'csv')).rejects.toThrow();
   });
 
+  it('ends with a line of its own within a row', async () => {
+    function* pieces(): Generator<Buffer> {
+      yield Buffer.from('["half a');
+      throw breach;
+    }
+    const lines = (await textOf(streamTo({ ...first, pieces }), 'ndjson')).trimEnd().split('\n');
+
+    expect(lines.slice(0, -1)).toEqual(['{"columns":[]}', '["first"]', '["half a']);
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ error: { code: 'engine_protocol_error' } });
+  });
+
   it.each(['ndjson', 'csv'] as const)(
     'logs the cause of a failure within the service, and no other: %s',
     async (format) => {

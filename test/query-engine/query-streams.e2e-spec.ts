@@ -34,6 +34,26 @@ describe('a query as a stream', () => {
     );
   });
 
+  it.each(['application/json', 'application/x-ndjson', 'text/csv'])(
+    'sends rows of long lists whole: %s',
+    async (accept) => {
+      const bigint = { rawType: 'bigint', arguments: [] };
+      const typeSignature = { rawType: 'array', arguments: [{ kind: 'TYPE', value: bigint }] };
+      const columns = [{ name: 'l', type: 'array(bigint)', typeSignature }];
+      engine.answers('SELECT lists', { columns, data: `[[[${'1,'.repeat(400_000)}2]],[[3]],[null]]` }, {});
+      const answer = await stream(`${await submitted(ana, { sql: 'SELECT lists' })}/rows`, accept);
+      const text = await answer.text();
+
+      const list = `${'"1",'.repeat(400_000)}"2"`;
+      const whole = {
+        'application/json': `"rows":[[[${list}]],[["3"]],[null]]`,
+        'application/x-ndjson': `\n[[${list}]]\n[["3"]]\n[null]\n`,
+        'text/csv': `l\r\n"[${list.replaceAll('"', '""')}]"\r\n"[""3""]"\r\n\r\n`,
+      }[accept];
+      expect(text.includes(whole ?? 'none')).toBe(true);
+    },
+  );
+
   it('ends lines of JSON with an error where the engine sends a row with another number of values', async () => {
     engine.answers('SELECT torn', { columns: NUMBERS, data: [[1]] }, { data: [[1, 2]] }, {});
     const torn = await stream(`${await submitted(ana, { sql: 'SELECT torn' })}/rows`, 'application/x-ndjson');

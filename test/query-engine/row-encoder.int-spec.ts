@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Column, EngineType } from '../../src/query-engine/domain/engine-type.js';
 import { apiConverter, type ApiValue } from '../../src/query-engine/domain/engine-value.js';
 import { JsonScanner, parseWithoutRounding } from '../../src/query-engine/domain/json-scanner.js';
+import { partsOfRows } from '../../src/query-engine/domain/large-rows.js';
 import { PageRows } from '../../src/query-engine/domain/page-rows.js';
 import { ProtocolBreach } from '../../src/query-engine/domain/reading.js';
 import { ROW_TO_TEXT, RowEncoder } from '../../src/query-engine/domain/row-encoder.js';
@@ -35,7 +36,7 @@ function encoded(rows: string | Buffer, columns: readonly Column[], format: Rows
   const page = PageRows.scan(scanner, LOOP);
   scanner.expectEnd();
   const encoder = new RowEncoder(columns, format, LOOP);
-  return [...page.pieces(0, page.length)].map((piece) => encoder.encode(piece).toString()).join('');
+  return [...page.pieces(0, page.length)].map((piece) => Buffer.concat([...encoder.encode(piece)]).toString()).join('');
 }
 
 /** A number of sixteen or seventeen digits is written as it came: here as the shortest of its double. */
@@ -54,7 +55,17 @@ const outcome = (work: () => string): string => {
 const columnsOf = (shapes: readonly EngineType[]): Column[] =>
   shapes.map((shape, at) => ({ name: `c${at}`, type: 'any', signature: {}, parsedType: shape }));
 
+const LONGS: EngineType = { kind: 'array', element: { kind: 'bigint' } };
+const PAIR: EngineType = {
+  kind: 'row',
+  fields: [
+    { name: 'a', type: { kind: 'text' } },
+    { name: 'b', type: LONGS },
+  ],
+};
 const TEXT = columnsOf([{ kind: 'text' }]);
+
+const mapOf = (count: number): string => `{${Array.from({ length: count }, (_, key) => `"${key}":1`).join(',')}}`;
 
 const { type: anyType } = fc.letrec<{ type: EngineType }>((tie) => ({
   type: fc.oneof(
@@ -213,10 +224,41 @@ describe('RowEncoder', () => {
   it.each([
     ['long rows', [{ kind: 'text' }, { kind: 'bigint' }], `[["${'é,'.repeat(150_000)}",7],["\\u0041",null]]`],
     ['values that grow beyond it', [{ kind: 'text' }], `[["\\u0041${'é'.repeat(120_000)}"],["b"]]`],
+    ['lists', [LONGS, { kind: 'text' }], `[[[${'9223372036854775807,'.repeat(30_000)}null],"a"],[[1],null]]`],
+    ['lists of lists', [{ kind: 'array', element: LONGS }], `[[[${'[1],[],null,'.repeat(40_000)}[2]]]]`],
+    ['rows of lists', [PAIR], `[[["a",[${'1,'.repeat(200_000)}2]]]]`],
     ['columns', Array.from({ length: 70_000 }, () => ({ kind: 'boolean' })), `[[${'null,'.repeat(69_999)}true]]`],
   ] as [string, EngineType[], string][])('writes %s for which the loop has no room', (_, shapes, list) => {
     const columns = columnsOf(shapes);
     for (const format of FORMATS) expect(encoded(list, columns, format)).toBe(decoded(list, columns, format));
+  });
+
+  it('writes large rows in parts, as if they were whole', () => {
+    const valuesOf = (work: () => string): unknown => {
+      const lines = outcome(work);
+      return lines === 'a breach' ? lines : (JSON.parse(`[${lines.trimEnd().replaceAll('\n', ',')}]`) as unknown);
+    };
+    const someRows = anyPage.filter(({ rows }) => rows !== '[]');
+    fc.assert(
+      fc.property(someRows, ({ columns, rows }) => {
+        const fields = columns.map(({ name, parsedType: type }) => ({ name, type }));
+        const source = Buffer.from(rows.slice(1, -1));
+        const inParts = (): string => asBytes([...partsOfRows(source, { kind: 'row', fields }, 'ndjson', 4)].join(''));
+        expect(valuesOf(inParts)).toEqual(valuesOf(() => decoded(rows, columns, 'ndjson')));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    ['a list', LONGS, `[${'1,'.repeat(1_000_000)}2]`],
+    ['a map', { kind: 'map', key: { kind: 'integer' }, value: { kind: 'integer' } }, mapOf(200_000)],
+  ] as [string, EngineType, string][])('writes %s of very many values a small part at a time', (_, shape, value) => {
+    for (const format of FORMATS) {
+      const parts = [...new RowEncoder(columnsOf([shape]), format, LOOP).encode(Buffer.from(`[${value}]`))];
+      expect(parts.length).toBeGreaterThan(10);
+      expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(262_144);
+    }
   });
 
   it.each(['[null]', '[["a"],7]', '[["a","b"]]'])('refuses %s', (rows) => {

@@ -251,7 +251,7 @@ export class HeldPage {
   ): Generator<Buffer, void, undefined> {
     const { startRow, rows } = this;
     try {
-      for (const piece of rows.pieces(fromRow - startRow, toRow - startRow)) yield encoder.encode(piece);
+      for (const piece of rows.pieces(fromRow - startRow, toRow - startRow)) yield* encoder.encode(piece);
     } catch (error) {
       if (error instanceof ProtocolBreach) onBreach();
       throw error;

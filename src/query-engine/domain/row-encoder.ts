@@ -3,6 +3,7 @@ import { csvField, csvLine } from '../../kernel/csv.js';
 import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
 import { JsonScanner, parseWithoutRounding } from './json-scanner.js';
+import { partsOfRows } from './large-rows.js';
 import { ProtocolBreach } from './reading.js';
 import { COPY_KINDS, type PassOutcome, type RowLoop, type RowsFormat } from './row-loop.js';
 
@@ -31,6 +32,9 @@ export function publicColumns(columns: readonly Column[]): { name: string; type:
   return columns.map(({ name, type }) => ({ name, type }));
 }
 
+/** The least length of a part of rows, except for the last one. */
+const MIN_PART_LENGTH = 65_536;
+
 /** Functions that write a row: as a line or, in JSON, with a comma before the row. */
 export const ROW_TO_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[]) => string>> = {
   json: (row) => `,${JSON.stringify(row)}`,
@@ -46,7 +50,7 @@ export const ROW_TO_TEXT: Readonly<Record<RowsFormat, (row: readonly ApiValue[])
 export class RowEncoder {
   private readonly copyKinds: Uint8Array;
   private readonly converters: readonly ((value: unknown) => ApiValue)[];
-  private readonly convertRow: (value: unknown) => ApiValue;
+  private readonly rowType: Extract<EngineType, { kind: 'row' }>;
 
   constructor(
     columns: readonly Column[],
@@ -56,17 +60,26 @@ export class RowEncoder {
     this.copyKinds = Uint8Array.from(columns, ({ parsedType }) => COPY_KINDS[COPY_KIND_BY_TYPE[parsedType.kind]]);
     const fields = columns.map(({ name, parsedType: type }) => ({ name, type }));
     this.converters = fields.map(({ type }) => apiConverter(type));
-    this.convertRow = apiConverter({ kind: 'row', fields });
+    this.rowType = { kind: 'row', fields };
   }
 
   /**
    * @param jsonRows at least one row, with commas between rows, as `PageRows.pieces` yields them
-   * @returns lines or, in JSON, each row with a comma before it
+   * @returns lines or, in JSON, each row with a comma before it; in parts if a row is large
    * @throws ProtocolBreach for bytes that are no JSON, and for a value that its column's type cannot have
    */
-  encode(jsonRows: Buffer): Buffer {
+  *encode(jsonRows: Buffer): Generator<Buffer, void, undefined> {
     const source = isUtf8(jsonRows) ? jsonRows : Buffer.from(jsonRows.toString());
-    return this.copyRows(source) ?? this.parseRows(source);
+    const copiedRows = this.copyRows(source);
+    if (copiedRows !== null) return yield copiedRows;
+    let text = '';
+    for (const part of partsOfRows(source, this.rowType, this.format)) {
+      text += part;
+      if (text.length < MIN_PART_LENGTH) continue;
+      yield Buffer.from(text);
+      text = '';
+    }
+    if (text !== '') yield Buffer.from(text);
   }
 
   private copyRows(source: Buffer): Buffer | null {
@@ -83,14 +96,6 @@ export class RowEncoder {
     if (outcome === null) return null;
     if (outcome !== 'written') throw breachFor(outcome);
     return loop.copyOutput();
-  }
-
-  private parseRows(source: Buffer): Buffer {
-    const rows = parseWithoutRounding(source).map((row) => {
-      if (!Array.isArray(row)) throw breachFor('no-list');
-      return ROW_TO_TEXT[this.format](this.convertRow(row) as readonly ApiValue[]);
-    });
-    return Buffer.from(rows.join(''));
   }
 }
 
