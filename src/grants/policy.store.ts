@@ -88,7 +88,7 @@ export class PolicyStore {
   async list(filter: EntryFilter, { limit, after }: PageRequest): Promise<Page<Policy>> {
     const parameter = (place: number): string => `$${FILTER_PARAMETERS + place}`;
     const policies = await this.queryPolicies(
-      `${SELECT_POLICIES} AND ${filterCondition('p')} AND p.id > ${parameter(1)} ORDER BY p.id LIMIT ${parameter(2)}`,
+      `${SELECT_POLICIES} AND ${filterCondition('p', 'p.column_name')} AND p.id > ${parameter(1)} ORDER BY p.id LIMIT ${parameter(2)}`,
       [...filterValues(filter, this.settings.acl.metadataCatalog), after ?? 0, limit + 1],
     );
     return pageOf(policies, limit, ({ id }) => id);

@@ -154,7 +154,7 @@ const SingleText = (): PropertyDecorator =>
   );
 
 export class EntryQuery extends PageQuery {
-  @SearchText('Part of the name of the principal or of the node, compared without case.')
+  @SearchText('Part of the name of the principal, of the node or of its column, compared without case.')
   q?: string;
 
   @ApiPropertyOptional(POLICY_PRINCIPAL_PARAMETER)

@@ -116,6 +116,24 @@ describe('lists', () => {
       expect(await found(`${GRANTS}?expires_before=2026-11-21T00:00:00Z`)).toEqual([]);
       expect(await problemOf(`${GRANTS}?expires_before=soon`)).toEqual(['expires_before']);
     });
+
+    it('are searched by whose queries they are about, policies also by their column', async () => {
+      const principal = { type: 'user', id: ids.bob };
+      const group = { type: 'group', id: await idOf(GROUPS, { name: 'Night shift' }) };
+      const theirs = { principal, resource: { queries: group } };
+      const grant = await idOf(GRANTS, { ...theirs, privileges: ['VIEW_QUERIES'] });
+      const deny = await idOf(POLICIES, { ...theirs, kind: 'deny' });
+      const dash = { principal, kind: 'deny', resource: { as: { type: 'engine', name: 'Dash-1' } } };
+      const acting = await idOf(POLICIES, dash);
+      const column = { principal, kind: 'hidden_column', resource: { catalog: 'hr', column: 'iban' } };
+      const hidden = await idOf(POLICIES, column);
+
+      expect(await found(`${GRANTS}?q=night`)).toEqual([grant]);
+      expect(await found(`${POLICIES}?q=NIGHT`)).toEqual([deny]);
+      expect(await found(`${POLICIES}?q=dash-1`)).toEqual([acting]);
+      expect(await found(`${POLICIES}?q=hr.IBAN`)).toEqual([hidden]);
+      expect(await found(`${GRANTS}?q=engine`)).toMatchObject([expect.any(Number)]);
+    });
   });
 
   it('of groups are by a part of the name, and by who is in them', async () => {

@@ -86,8 +86,8 @@ export function resourceJson(alias: string, names: NamesInJson, column = 'NULL::
 /** The number of parameters that `filterValues` makes. A statement with a filter numbers its own parameters after these. */
 export const FILTER_PARAMETERS = 18;
 
-/** SQL condition that a row of `grants` or `policies` matches a filter. The statement's first parameters must be those of `filterValues`. */
-export const filterCondition = (row: string) => `
+/** SQL condition that a row of `grants` or `policies` matches a filter. The first parameters must be those of `filterValues`. `column`: SQL for a policy's column. */
+export const filterCondition = (row: string, column = 'NULL::text') => `
       ($1::integer IS NULL OR ${row}.user_id = $1)
   AND ($2::integer IS NULL OR ${row}.group_id = $2)
   AND ($3::text IS NULL OR ${row}.engine_name = $3)
@@ -107,12 +107,12 @@ export const filterCondition = (row: string) => `
       AND (${row}.schema_name IS NULL OR ${row}.schema_name = $16)
       AND (${row}.table_name IS NULL OR ${row}.table_name = $17)))
   AND ($18::text IS NULL
-    OR strpos(lower(concat_ws('.', ${row}.catalog_name, ${row}.schema_name, ${row}.table_name)), lower($18)) > 0
-    OR strpos(lower(${row}.engine_name), lower($18)) > 0
-    OR (${row}.is_for_everyone AND strpos('everyone', lower($18)) > 0)
-    OR (${row}.node_kind = 'everything' AND strpos('everything', lower($18)) > 0)
-    OR EXISTS (SELECT FROM users WHERE id = ${row}.user_id AND strpos(lower(username), lower($18)) > 0)
-    OR EXISTS (SELECT FROM groups WHERE id = ${row}.group_id AND strpos(lower(name), lower($18)) > 0))`;
+    OR strpos(lower(concat_ws('.', ${row}.catalog_name, ${row}.schema_name, ${row}.table_name, ${column})), lower($18)) > 0
+    OR strpos(lower(${row}.engine_name), lower($18)) > 0 OR strpos(lower(${row}.as_engine_name), lower($18)) > 0
+    OR ((${row}.is_for_everyone OR ${row}.is_as_everyone) AND strpos('everyone', lower($18)) > 0)
+    OR (${row}.node_kind IN ('everything', 'engine') AND strpos(${row}.node_kind, lower($18)) > 0)
+    OR EXISTS (SELECT FROM users WHERE id IN (${row}.user_id, ${row}.as_user_id) AND strpos(lower(username), lower($18)) > 0)
+    OR EXISTS (SELECT FROM groups WHERE id IN (${row}.group_id, ${row}.as_group_id) AND strpos(lower(name), lower($18)) > 0))`;
 
 export function filterValues(filter: EntryFilter, metadataCatalog: string | null): unknown[] {
   const { principal, catalog, schema, table, routine, kind, targetPrincipal, covering, text } = filter;
