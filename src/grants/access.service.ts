@@ -62,9 +62,10 @@ export class AccessService {
   /** @throws Refused `not_found` if there is no such principal, or if the name of an engine principal belongs to an account */
   async effectiveAccess(principal: Principal, page: { after: Node | null; limit: number }): Promise<NamedAccess[]> {
     const index = await this.indexFor(principal, null, await this.reservedSpelling(principal));
-    return effectiveAccess(index, principal, page).map((entry) => ({
-      ...entry,
-      resource: index.principals.nodeWithName(entry.resource),
+    const withName = (node: Node): NamedNode => index.principals.nodeWithName(node);
+    return effectiveAccess(index, principal, page).map(({ resource, access, origins }) => ({
+      ...{ resource: withName(resource), access },
+      origins: origins.map((each) => ({ ...each, inheritedFrom: each.inheritedFrom && withName(each.inheritedFrom) })),
     }));
   }
 

@@ -93,6 +93,25 @@ describe('nodes beside the data', () => {
     expect(fields(await admin.get(`/api/access/explain?${question}`))).toEqual(['queries']);
   });
 
+  it('the queries of a group: inherited from it by name', async () => {
+    const desk = { type: 'group', id: (await admin.post('/api/admin/groups', { name: 'desk' })).body?.['id'] };
+    const added = await admin.send('PUT', `/api/admin/groups/${String(desk.id)}/members/${ids.alice}`);
+    expect(added).toMatchObject({ status: 204 });
+    const [alice, bob] = [ids.alice, ids.bob].map((id) => ({ type: 'user', id }));
+    const grant = [
+      { principal: bob, resource: { queries: desk }, privileges: ['KILL_QUERIES'] },
+      { principal: bob, resource: { queries: alice }, privileges: ['KILL_QUERIES'] },
+    ];
+    const given = (await admin.post(`${GRANTS}/batch`, { grant })).body?.['granted'] as { id: number }[];
+
+    const named = { queries: { ...desk, name: 'desk' } };
+    expect(items(await admin.get(`${ACCESS}/effective?principal=user:${ids.bob}`))).toMatchObject([
+      { resource: named, origins: [{ inherited_from: null }] },
+      { resource: { queries: alice }, origins: [{ inherited_from: named }, { inherited_from: null }] },
+    ]);
+    await admin.post(`${GRANTS}/batch`, { revoke: given.map(({ id }) => id) });
+  });
+
   it('system: granted once, explained with what would change it, found by who, previewed and denied', async () => {
     const [system, runtime] = [{ catalog: 'system' }, { catalog: 'system', schema: 'runtime' }];
     const reading = (node: string) => `catalog=system&schema=${node}&privilege=SELECT`;
