@@ -208,6 +208,7 @@ export class AdministrationController {
     'createUser',
     'Create an account without a password, or with a one-time password',
     'username_taken',
+    'password_sign_in_disabled',
     'busy',
     'guarantee_broken',
     'reauthentication_required',
@@ -310,6 +311,7 @@ export class AdministrationController {
   @ApiRoute(
     'setOneTimePassword',
     'Set a password that has to be changed at the first use',
+    'password_sign_in_disabled',
     'busy',
     'reauthentication_required',
   )

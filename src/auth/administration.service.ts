@@ -45,13 +45,13 @@ export class AdministrationService {
     private readonly transaction: Transaction,
   ) {}
 
-  /** Creates an account without a password or with a one-time password, even while registration is disabled. @throws Refused `username_taken`, `busy`, `guarantee_broken` */
+  /** Creates an account without a password or with a one-time password, even while registration is disabled. @throws Refused `username_taken`, `password_sign_in_disabled`, `busy`, `guarantee_broken` */
   async create(
     { username, email, role, withOneTimePassword }: NewUser,
     context: AuditContext,
     client: Client,
   ): Promise<CreatedAccount> {
-    const oneTimePassword = withOneTimePassword ? await this.passwords.makeOneTimePassword(client) : null;
+    const oneTimePassword = withOneTimePassword ? await this.passwords.makeOneTimePassword(role, client) : null;
     return this.transaction.run(async () => {
       const storedPassword = oneTimePassword?.storedPassword ?? null;
       const [outcome] = await this.accounts.create([{ username, email, role, source: 'local', storedPassword }]);

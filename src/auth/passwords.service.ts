@@ -6,7 +6,8 @@ import { orNotFound, Refused } from '../kernel/errors.js';
 import { IdSource } from '../kernel/ids.js';
 import { type Client, type AuthenticatedUser, sessionIdOf } from '../platform/http/access.js';
 import { Transaction } from '../platform/database/transaction.js';
-import type { Account, NewHash } from '../users/domain/account.js';
+import { Settings } from '../platform/settings/settings.js';
+import type { Account, Role } from '../users/domain/account.js';
 import { UserStore } from '../users/user.store.js';
 import { type ProvedAction, CredentialsService } from './credentials.service.js';
 import { invalidTokenRefusal } from './domain/claims.js';
@@ -28,6 +29,7 @@ export class PasswordsService {
     private readonly transaction: Transaction,
     private readonly clock: Clock,
     private readonly idSource: IdSource,
+    private readonly settings: Settings,
   ) {}
 
   /**
@@ -86,7 +88,7 @@ export class PasswordsService {
 
   /**
    * Replaces a user's password by a one-time password, which only lets the user set a new one. Ends the user's sessions and API tokens.
-   * @returns the password, which is stored nowhere. @throws Refused `not_found`, `busy`
+   * @returns the password, which is stored nowhere. @throws Refused `not_found`, and those of `makeOneTimePassword`
    */
   async setOneTimePassword(
     userId: number,
@@ -94,7 +96,7 @@ export class PasswordsService {
     client: Client,
   ): Promise<{ password: string; expiresAt: Date; revokedTokens: number }> {
     const account = orNotFound(await this.users.find(userId));
-    const { password, storedPassword } = await this.makeOneTimePassword(client);
+    const { password, storedPassword } = await this.makeOneTimePassword(account.role, client);
     return this.transaction.run(async () => {
       await this.users.setHash(userId, storedPassword);
       const change = { actor: administrator, subject: userSubject(account), origin: client };
@@ -105,10 +107,10 @@ export class PasswordsService {
     });
   }
 
-  /** Makes a one-time password. @returns the password, and the hash to store. @throws Refused `busy` */
-  async makeOneTimePassword(
-    client: Client,
-  ): Promise<{ password: string; storedPassword: NewHash & { passwordExpiresAt: Date } }> {
+  /** Makes a one-time password for a user who could sign in with it. @returns it, and the hash to store. @throws Refused `password_sign_in_disabled`, `busy` */
+  async makeOneTimePassword(role: Role, client: Client) {
+    // A password would also keep the user from signing in at the provider, where it links no account that has one.
+    if (!this.settings.auth.passwordSignInEnabled && role !== 'admin') throw new Refused('password_sign_in_disabled');
     const password = this.idSource.secret();
     const hash = await this.hasher.admit(client.address, client.signal, (hashing) => hashing.hash(password));
     const passwordExpiresAt = new Date(this.clock.now().getTime() + PASSWORD_LIFETIME_MS);

@@ -136,6 +136,18 @@ describe('signing in at the identity provider from the web console', () => {
       expect((await client.post('/api/auth/register', { username: 'ole' })).status).toBe(400);
     });
 
+    it('is not lost by a one-time password, which only an administrator could sign in with', async () => {
+      const refusal = { status: 403, body: { code: 'password_sign_in_disabled' } };
+      expect(await boss.post('/api/admin/users', { username: 'rosa', one_time_password: true })).toMatchObject(refusal);
+      const { body } = await boss.post('/api/admin/users', { username: 'rosa' });
+      expect(await boss.post(`/api/admin/users/${String(body?.['id'])}/one-time-password`)).toMatchObject(refusal);
+      const browser = new OidcBrowser(service);
+      const back = await browser.signIn(provider, { sub: 'f:1:rosa', preferred_username: 'rosa' });
+      expect(back).toEqual({ code: expect.any(String) as string });
+      const made = await boss.post('/api/admin/users', { username: 'sven', role: 'admin', one_time_password: true });
+      expect((await login('sven', String(made.body?.['one_time_password']))).status).toBe(200);
+    });
+
     it('can be passed by administrators, which is recorded and counted', async () => {
       await administrator(service, 'pia');
       const counted = await numberOf('grantline_break_glass_sign_ins_total');
