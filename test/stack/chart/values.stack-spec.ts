@@ -73,6 +73,19 @@ describe.each(HELMS)('%s', (helm) => {
     expect(text).not.toMatch(/ACL_CONFIGMAP_NAME/);
   });
 
+  it('stops all that writes, also with an autoscaler, by the first upgrade of a restore', async () => {
+    const guide = readFileSync(join(CHART, '..', '..', 'docs', 'operations.md'), 'utf8').split(
+      '## Backup and restore',
+    )[1];
+    const [stop = ''] = /helm -n portal upgrade [^`]+/.exec(guide ?? '') ?? [];
+    const more = [...stop.matchAll(/--set (\S+='[^']+'|\S+)/g)].map(
+      ([, value = '']) => `--set=${value.replaceAll("'", '')}`,
+    );
+    const { objects } = await render(stack, 'everything', { helm, more });
+    expect(objects.map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
+    expect(objects.find(({ kind }) => kind === 'Deployment')?.spec).toMatchObject({ replicas: 0 });
+  });
+
   it('names all missing values at once', async () => {
     const answer = await refusal(stack, helm, ['template', RELEASE, CHART]);
     for (const name of [
