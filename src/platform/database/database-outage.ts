@@ -15,11 +15,7 @@ export function isDatabaseOutage(error: unknown): boolean {
   // Node's error for a host with several addresses has those of the addresses.
   if ('errors' in sourceError && Array.isArray(sourceError.errors)) return sourceError.errors.some(isDatabaseOutage);
   const code = 'code' in sourceError && typeof sourceError.code === 'string' ? sourceError.code : '';
-  if (
-    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|E(?:HOST|NET)UNREACH|EHOSTDOWN|ENOENT|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/.test(
-      code,
-    )
-  ) {
+  if (OUTAGE_CODE.test(code)) {
     if ('syscall' in sourceError) return code !== 'ENOENT' || sourceError.syscall === 'connect'; // no socket file
     return 'driverError' in error || 'severity' in sourceError || 'query' in error;
   }
@@ -29,6 +25,8 @@ export function isDatabaseOutage(error: unknown): boolean {
   return LOST_CONNECTION.test(sourceError.message);
 }
 
-/** Matches messages of the driver's errors that have no code. */
+/** Match codes, and messages of the driver's errors that have no code. */
+const OUTAGE_CODE =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|E(?:HOST|NET)UNREACH|EHOSTDOWN|ENOENT|ENOTFOUND|EAI_AGAIN|08...|25006|28...|3D000|53...|55P03|57014|57P0.|58...)$/;
 const LOST_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client (has encountered a connection error|was closed) and is not queryable)/;
