@@ -57,6 +57,16 @@ describe('the invariants in any rules file', () => {
   });
 });
 
+it.each(['user', 'group', 'catalog', 'schema', 'table'])(
+  'tells that a look-ahead in %s is too large to be judged',
+  (field) => {
+    const names = Array.from({ length: 100 }, (_, i) => `${String.fromCodePoint(0x61 + (i % 26))}_account_${i}`);
+    const rule = { [field]: `(?!(?:${names.join('|')})$).*`, privileges: ['SELECT'] };
+    const codes = checkText(JSON.stringify({ tables: [rule] }), ETL).map(({ code }) => code);
+    expect(codes).toContain('pattern-not-judged');
+  },
+);
+
 describe('the rules of a single catalog', () => {
   const FILE = {
     schemas: [{ user: 'ana', schema: 'lab', owner: true }],

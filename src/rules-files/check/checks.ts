@@ -111,7 +111,7 @@ const CHECKS = {
   ),
   'pattern-java-only': infoCheck('The engine reads this construct (inline flags); other tools refuse it.'),
   'pattern-not-judged': warningCheck(
-    'The pattern has a construct that this check does not read (look-behind, back-references, boundaries, classes in classes, `\\N{…}` and other rare ones). The engine may read it, or refuse the whole file, and what the rule matches is not judged. Write it with plain characters, classes and groups.',
+    'The pattern has a construct that this check does not read (look-behind, back-references, boundaries, classes in classes, `\\N{…}`, look-aheads of hundreds of characters and other rare ones). The engine may read it, or refuse the whole file, and what the rule matches is not judged. Write it with plain characters, classes and groups.',
   ),
   'pattern-case': warningCheck(
     'Names of catalogs, schemas, tables, functions and procedures reach the rules in lower case, and patterns are compared with case: this one matches nothing. Write it in lower case.',

@@ -1,6 +1,7 @@
 import type { JsonMember, JsonNode } from '../../kernel/json-reader.js';
 import { readJavaPattern } from '../java/java-pattern.js';
 import { replacementPieces } from '../java/replacement.js';
+import { readingOf } from './foreign-language.js';
 import { isRefused, type PlacedFinding, type ReportFinding } from './checks.js';
 import {
   readBoolean,
@@ -206,7 +207,7 @@ const PLAIN_NAMES_PATTERN = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
 /** Reports problems and traps of one pattern. The engine matches it with whole names, by java.util.regex. */
 function checkPattern(key: string, field: FieldFormat, text: string, at: number, report: ReportFinding): void {
   if (PLAIN_NAMES_PATTERN.test(text)) return;
-  const reading = readJavaPattern(text);
+  const reading = readingOf(text);
   if (reading.kind === 'refused') {
     const place = text.length > 1 ? ` (character ${reading.at + 1})` : '';
     report(
@@ -217,9 +218,10 @@ function checkPattern(key: string, field: FieldFormat, text: string, at: number,
     return;
   }
   checkTraps(key, text, at, report);
-  if (reading.kind === 'not-judged') {
-    const place = `character ${reading.at + 1}`;
-    report('pattern-not-judged', `"${key}" has ${reading.construct} (${place}), which this check does not read`, at);
+  if (reading.kind === 'not-judged' || reading.pattern === null) {
+    const isUnknown = reading.kind === 'not-judged';
+    const construct = isUnknown ? `${reading.construct} (character ${reading.at + 1})` : 'too large a look-ahead';
+    report('pattern-not-judged', `"${key}" has ${construct}, which this check does not read`, at);
     return;
   }
   for (const kind of ['read-differently', 'refused-by-javascript'] as const) {
@@ -231,7 +233,7 @@ function checkPattern(key: string, field: FieldFormat, text: string, at: number,
     else report('pattern-java-only', `"${key}" has ${constructList}, which only Java's regular expressions know`, at);
   }
   const isName = field.kind === 'pattern' && field.nameKind === 'lower-case name';
-  if (isName && reading.pattern !== null && /[A-Z]/.test(text) && !mayMatchOnly(reading.pattern, LOWER_CASE, MAX_NODES))
+  if (isName && /[A-Z]/.test(text) && !mayMatchOnly(reading.pattern, LOWER_CASE, MAX_NODES))
     report('pattern-case', `the engine's names are lower-case: no name matches "${key}"`, at);
 }
 

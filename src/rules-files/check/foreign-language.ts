@@ -1,5 +1,5 @@
 import { DOT } from '../../trino-rules/document/characters.js';
-import { readJavaPattern } from '../java/java-pattern.js';
+import { type JavaPatternReading, readJavaPattern } from '../java/java-pattern.js';
 import type { Pattern, PatternPiece } from '../../trino-rules/document/pattern.js';
 import { matches } from '../../trino-rules/document/pattern-meaning.js';
 
@@ -17,18 +17,20 @@ export function languageOf(text: string | undefined): ForeignLanguage {
     const options = text.split('|').map((name): PatternPiece[] => [{ kind: 'literal', text: name }]);
     return { kind: 'regular', pattern: { options } };
   }
-  const cachedLanguage = lookaroundCache.get(text);
-  if (cachedLanguage !== undefined) return cachedLanguage;
-  const reading = readJavaPattern(text);
+  const reading = readingOf(text);
+  if (reading.kind === 'refused') return reading;
   const pattern = reading.kind === 'read' ? reading.pattern : null;
-  const language: ForeignLanguage =
-    reading.kind === 'refused' ? reading : pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
-  if (text.includes('(?') && lookaroundCache.size < MAX_CACHED_PATTERNS) lookaroundCache.set(text, language);
-  return language;
+  return pattern === null ? { kind: 'opaque' } : { kind: 'regular', pattern };
 }
 
-/** Cache of patterns with `(?`: reading a lookaround takes a thousand times as long as other patterns, and a file repeats the same few. */
-const lookaroundCache = new Map<string, ForeignLanguage>();
+/** `readJavaPattern`, with a cache of patterns with `(?`: a look-ahead takes a thousand times as long, and a file repeats the same few. */
+export function readingOf(text: string): JavaPatternReading {
+  const reading = lookAheadCache.get(text) ?? readJavaPattern(text);
+  if (text.includes('(?') && lookAheadCache.size < MAX_CACHED_PATTERNS) lookAheadCache.set(text, reading);
+  return reading;
+}
+
+const lookAheadCache = new Map<string, JavaPatternReading>();
 const MAX_CACHED_PATTERNS = 1_000;
 
 /** Whether it is known which names a pattern matches. An absent pattern matches any name. */

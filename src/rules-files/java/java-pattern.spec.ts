@@ -168,6 +168,12 @@ describe('a pattern of Java', () => {
     expect([...those, ...others].filter(language)).toEqual(those);
   });
 
+  it('has no pattern without look-aheads where their alternatives are too many together', () => {
+    const excluding = (count: number) => readJavaPattern(`(?!${Array(count).fill('abc').join('|')}).*`);
+    expect(excluding(100)).toMatchObject({ kind: 'read', pattern: { options: [expect.anything()] } });
+    expect(excluding(5_000)).toMatchObject({ kind: 'read', pattern: null });
+  });
+
   it('means the same as in the common subset, where that has it', () => {
     fc.assert(
       fc.property(anyPattern(), fc.constantFrom(...RULE_NAMES), (text, name) => {

@@ -52,11 +52,12 @@ function hasNoLookAhead(piece: JavaPiece): piece is PatternPiece {
 
 /** An automaton that accepts one of the sequences in `options`, followed by `followingNfa`. */
 function automatonOfOptions(options: readonly JavaPiece[][], followingNfa: NFA): NFA {
-  const automaton = NFA.empty(ALPHABET, nodeFactory());
+  const unionNodes = new NFA.LimitedNodeFactory(MAX_NODES * 10);
+  const automaton = NFA.empty(ALPHABET, unionNodes);
   for (const option of options)
     automaton.union(
       option.reduceRight((restNfa, piece) => prepend(piece, restNfa), followingNfa),
-      nodeFactory(),
+      unionNodes,
     );
   return automaton;
 }
