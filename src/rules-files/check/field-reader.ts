@@ -210,11 +210,8 @@ function checkPattern(key: string, field: FieldFormat, text: string, at: number,
   const reading = readingOf(text);
   if (reading.kind === 'refused') {
     const place = text.length > 1 ? ` (character ${reading.at + 1})` : '';
-    report(
-      'rules-pattern-invalid',
-      `"${key}" is no regular expression of Java: ${reading.reason}${place}${patternHint(text)}`,
-      at,
-    );
+    const problem = `${reading.reason}${place}${patternHint(text)}`;
+    report('rules-pattern-invalid', `"${key}" is no regular expression of Java: ${problem}`, at);
     return;
   }
   checkTraps(key, text, at, report);

@@ -4,7 +4,9 @@ import { compareDocuments, type DocumentComparisonSink } from '../../trino-rules
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { type AccessFact, markRepresentative } from '../../trino-rules/engine/access-fact.js';
+import { decidingRule } from '../../trino-rules/engine/deciding-rule.js';
 import { EngineSets } from '../../trino-rules/engine/engine-sets.js';
+import { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { Bitset } from '../../trino-rules/engine/sparse-bitset.js';
 import { UserUniverse } from '../../trino-rules/engine/user-universe.js';
 import { GuaranteeReader } from '../../trino-rules/model/guarantee-file.js';
@@ -18,7 +20,6 @@ import { breachText, GuaranteeJudge, type Verdict, type Witness } from '../../tr
 import { type ForeignRule, type ForeignRules, groupPattern } from '../check/foreign-rules.js';
 import { ALL_USERS, newPatternCache, type Audiences, ListedUsers, type ListedUser } from './audiences.js';
 import { foreignDocument } from './foreign-document.js';
-import { explainForeign } from './foreign-explanation.js';
 import { isAskable } from './foreign-diff.js';
 
 /** The guarantees of a file, with the names of the principals in them. */
@@ -100,7 +101,8 @@ export function testForeignGuarantees(
 ): GuaranteeTest {
   const audiences = users === null ? ALL_USERS : audiencesBeyondList(new ListedUsers(users, newPatternCache(budget)));
   const groupProblems = users === null ? [...rules.values()].flat().flatMap(groupProblem) : [];
-  const { document, unjudgedPatterns: unjudged } = foreignDocument(rules, audiences, ({ text }) => text);
+  const conversion = foreignDocument(rules, audiences, ({ text }) => text);
+  const { document, unjudgedPatterns: unjudged } = conversion;
   const problems = [...groupProblems, ...unjudged.map(({ rule, at, message }) => ({ rule: rule.place, at, message }))];
   if (problems.length > 0) return { kind: 'undecided', problems };
 
@@ -135,12 +137,14 @@ export function testForeignGuarantees(
   };
   compareDocuments(guaranteeSets, fileSets, comparisonSink, true);
 
+  const evaluator = new Evaluator(document, patterns);
   const verdicts = judge.verdicts().map(({ guarantee, isBroken, brokenBy, witnesses }): ForeignVerdict => {
     const allWitnesses = (isBroken ? witnesses : []).flatMap((each) => [each, each.secondWitness ?? []].flat());
     const breaches = allWitnesses.map((witness): ForeignBreach => {
       const { userPosition, privilege, fact } = witness;
       const name = universe.names()[userPosition] ?? '';
-      const rule = explainForeign(rules, { name, groups: groupsByUser.get(name) ?? [] }, fact, budget).rule;
+      const location = decidingRule(evaluator, fact, name);
+      const rule = location && conversion.sourceOf(document[location.section][location.index] ?? {});
       const person = universe.isRepresentative(userPosition) ? markRepresentative(name) : name;
       return { person, privilege, fact, message: breachText(guarantee, witness, person), rule };
     });

@@ -54,11 +54,10 @@ function hasNoLookAhead(piece: JavaPiece): piece is PatternPiece {
 function automatonOfOptions(options: readonly JavaPiece[][], followingNfa: NFA): NFA {
   const unionNodes = new NFA.LimitedNodeFactory(MAX_NODES * 10);
   const automaton = NFA.empty(ALPHABET, unionNodes);
-  for (const option of options)
-    automaton.union(
-      option.reduceRight((restNfa, piece) => prepend(piece, restNfa), followingNfa),
-      unionNodes,
-    );
+  for (const option of options) {
+    const optionNfa = option.reduceRight((restNfa, piece) => prepend(piece, restNfa), followingNfa);
+    automaton.union(optionNfa, unionNodes);
+  }
   return automaton;
 }
 
