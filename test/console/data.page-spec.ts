@@ -158,3 +158,24 @@ test('names of one catalog are never offered under another', async ({ page, reco
   release();
   await expect(page.getByRole('option')).toHaveText(['only_second']);
 });
+
+test('rows of a second long list are there when they are scrolled to', async ({ page, grantline, records, signIn }) => {
+  await records.person('lg_nobody');
+  const database = await grantline.database();
+  await database.query(
+    `WITH names AS (SELECT 'lg_' || lpad(i::text, 3, '0') AS name FROM generate_series(1, 200) AS i),
+       claimed AS (INSERT INTO principal_names (name, holder, claimed_at, account_key) SELECT name, 'account', now(), name FROM names),
+       people AS (INSERT INTO users (username, role, is_active, created_at, source)
+         SELECT name, 'user', true, now(), 'local' FROM names RETURNING id, username)
+     INSERT INTO grants (user_id, catalog_name, schema_name, privileges, granted_at)
+       SELECT id, 'lg_sales', CASE WHEN username > 'lg_100' THEN 'eu' END, '{SELECT}', now() FROM people`,
+  );
+  await database.end();
+  await signIn('admin');
+  await page.goto('/data/lg_sales');
+  const inside = page.getByRole('table', { name: 'People with something in it' });
+  await expect(inside).toHaveAttribute('aria-rowcount', '101');
+  await page.evaluate(`document.querySelector('[aria-label="People with something in it"]').scrollIntoView()`);
+  await expect(inside.getByRole('link', { name: 'lg_101' })).toBeInViewport();
+  await expect(inside.getByRole('link', { name: 'lg_110' })).toBeInViewport();
+});

@@ -96,3 +96,107 @@ test('what is refused for a while, or was done by somebody else, is explained', 
   await dialog.getByRole('button', { name: 'Retry' }).click();
   await expect(page.getByRole('heading', { name: 'No grant matches' })).toBeVisible();
 });
+
+/** A group of a faked list. */
+const fakeGroup = (id: number) => ({
+  ...{ id, name: `many-${id}`, description: null, source: 'local', external_id: null, member_count: 0 },
+  created_at: '2026-01-01T00:00:00.000Z',
+});
+
+test('rows that cannot be read are asked for once, and again by Retry', async ({ page, records, signIn, watch }) => {
+  await records.administrator('rows_reader');
+  await signIn('rows_reader');
+  let isBroken = true;
+  let refusals = 0;
+  await page.route('**/api/admin/groups?**', (route) => {
+    const isFirst = !route.request().url().includes('after=');
+    if (isFirst) {
+      const items = Array.from({ length: 60 }, (_, index) => fakeGroup(index + 1));
+      return route.fulfill({ json: { items, next: '60' } });
+    }
+    if (!isBroken) return route.fulfill({ json: { items: [fakeGroup(61)], next: null } });
+    refusals += 1;
+    return route.fulfill({
+      status: 500,
+      json: { code: 'internal_error', status: 500, detail: 'No', request_id: 'r-5' },
+    });
+  });
+  watch.provokes(500);
+  await page.goto('/groups');
+  await expect(page.getByRole('table', { name: 'Groups' })).toBeVisible();
+  await page.keyboard.press('End');
+  const alert = page.getByRole('alert');
+  await expect(alert).toContainText('r-5');
+  await watch.settled();
+  expect(refusals).toBe(1);
+  isBroken = false;
+  await alert.getByRole('button', { name: 'Retry' }).click();
+  await expect(page.getByRole('status')).toHaveText('61 groups');
+});
+
+test('without a network a page says that the service does not answer, and reads again once there is one', async ({
+  page,
+  context,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.administrator('offline_reader');
+  await signIn('offline_reader');
+  await page.goto('/groups');
+  await expect(page.getByRole('status')).toHaveText(/groups?$/);
+  watch.provokes('net::ERR_INTERNET_DISCONNECTED');
+  await context.setOffline(true);
+  await page.getByRole('textbox', { name: 'Search' }).fill('no-such-group');
+  await expect(page.getByRole('alert')).toContainText('The service does not answer.');
+  await context.setOffline(false);
+  await expect(page.getByRole('heading', { name: 'No group matches' })).toBeVisible();
+});
+
+const SCROLLED = `new Promise((scrolled) =>
+  addEventListener('wheel', () => requestAnimationFrame(() => requestAnimationFrame(scrolled)), { once: true }))`;
+
+test('the page under a dialog stays where it is, and so does the dialog', async ({
+  page,
+  grantline,
+  records,
+  signIn,
+}) => {
+  const id = await records.person('wheeler');
+  const database = await grantline.database();
+  await database.query(
+    `INSERT INTO grants (user_id, catalog_name, schema_name, privileges, granted_at)
+       SELECT ${id}, 'it_wheel', 's' || i, '{SELECT}', now() FROM generate_series(1, 120) AS i`,
+  );
+  await database.end();
+  await signIn('admin');
+  await page.goto('/grants?q=wheeler');
+  await page.getByRole('button', { name: 'Revoke' }).first().click();
+  const dialog = page.getByRole('dialog', { name: /^Revoke grant \d+\?$/ });
+  await expect(dialog.getByRole('region', { name: 'Who loses' })).toContainText('wheeler');
+  await page.mouse.move(100, 600);
+  await Promise.all([page.evaluate(SCROLLED), page.mouse.wheel(0, 3000)]);
+  expect(await page.evaluate('scrollY')).toBe(0);
+  await expect(dialog).toBeVisible();
+});
+
+test('renaming a group leaves the description that somebody else has written meanwhile', async ({
+  page,
+  records,
+  admin,
+  signIn,
+}) => {
+  const id = await records.group('rn-before');
+  await signIn('admin');
+  await page.goto(`/groups/${id}`);
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await admin.patch(`/api/admin/groups/${id}`, { description: 'Reads what Europe sells.' });
+  const form = page.getByRole('form', { name: 'Rename the group' });
+  await form.getByRole('textbox', { name: 'Name' }).fill('rn-after');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'rn-after' })).toBeVisible();
+  await expect(page.getByRole('main')).toContainText('Reads what Europe sells.');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await expect(form).toHaveCount(0);
+});

@@ -104,15 +104,18 @@ test('an unexplained change waits; a change that is no longer proposed is explai
   signIn,
   watch,
 }) => {
-  await behindItsBack(grantline, `DELETE FROM grants WHERE table_name LIKE 't%'`);
-  await admin.post('/api/admin/acl/sync');
   await signIn('admin');
   await page.goto('/publications');
+  const history = page.getByRole('table', { name: 'Publications' });
+  await expect(history.getByRole('link', { name: '2' })).toBeVisible();
+  await behindItsBack(grantline, `DELETE FROM grants WHERE table_name LIKE 't%'`);
+  await admin.post('/api/admin/acl/sync');
   const waiting = page.getByRole('region', { name: 'Waiting for approval' });
   await expect(waiting).toContainText(
     '1 person loses SELECT on sales.eu.t0 and 59 more things, and no recorded change explains it.',
   );
   await expect(waiting).toContainText(/\d+\.\d % of all access changes\./);
+  await expect(history.getByRole('link', { name: 'Run' })).toHaveCount(1);
   await expect(page.getByRole('img', { name: /waits for approval/ })).toContainText('−1');
   await expect(waiting.getByRole('link', { name: 'How to undo it' })).toBeVisible();
   await expectAccessible(page);

@@ -336,3 +336,30 @@ test('the first start says how an administrator is made, and goes on by itself',
     await fresh.stop();
   }
 });
+
+test('a sign-out that fails says so; one whose session has ended already is one', async ({
+  page,
+  context,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.person('gerd');
+  await signIn('gerd');
+  await page.goto('/me');
+  watch.provokes(503, 401);
+  const json = { code: 'database_unavailable', status: 503, detail: 'No', request_id: 'r-6' };
+  await page.route('**/api/auth/console-session', (route) =>
+    route.request().method() === 'DELETE' ? route.fulfill({ status: 503, json }) : route.continue(),
+  );
+  const signOut = page.getByRole('button', { name: 'Sign out' });
+  await signOut.click();
+  await expect(page.getByRole('navigation', { name: 'Main' }).getByRole('alert')).toContainText('r-6');
+  await expectAccessible(page);
+  await page.unroute('**/api/auth/console-session');
+  await watch.settled();
+  await context.clearCookies();
+  await signOut.click();
+  await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
+  await expect(page).toHaveURL(/\/sign-in/);
+});

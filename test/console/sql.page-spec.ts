@@ -198,3 +198,79 @@ test('names of the schema are offered before keywords', async ({ page, records, 
   await expect(page.getByRole('option').first()).toHaveText('orders');
   await expectAccessible(page);
 });
+
+test('no button runs a statement again that changes data', async ({ page, grantline, records, signIn }) => {
+  await records.person('zora');
+  await signIn('zora');
+  const sql = 'INSERT INTO orders SELECT 1';
+  grantline.engine.answers(sql, {
+    columns: [column('rows', 'bigint')],
+    data: [[1]],
+    updateType: 'INSERT',
+    updateCount: 1,
+  });
+  await page.goto('/sql');
+  await page.getByRole('textbox', { name: 'SQL statement' }).fill(sql);
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(page.getByRole('status')).toHaveText(/^1 row, /);
+  await expect(page.getByRole('link', { name: 'CSV' })).toHaveCount(0);
+});
+
+test('further rows that cannot be read are asked for once, and again by Retry; a new statement ends that', async ({
+  page,
+  grantline,
+  records,
+  signIn,
+  watch,
+}) => {
+  await records.person('abel');
+  await signIn('abel');
+  const rows = Array.from({ length: 1500 }, (_, row) => [`C${row}`, row]);
+  grantline.engine.answers('SELECT halves', { columns: COLUMNS, data: rows });
+  grantline.engine.answers('SELECT few', { columns: COLUMNS, data: [['SE', 1]] });
+  watch.provokes(500);
+  let requests = 0;
+  await page.route('**/rows?**after=**', (route) => {
+    requests += 1;
+    return route.fulfill({
+      status: 500,
+      json: { code: 'internal_error', status: 500, detail: 'No', request_id: 'r-7' },
+    });
+  });
+  await page.goto('/sql');
+  const editor = page.getByRole('textbox', { name: 'SQL statement' });
+  const status = page.getByRole('status');
+  await editor.fill('SELECT halves');
+  await editor.press('Control+Enter');
+  await expect(status).toHaveText(/^the first 1,000 rows, /);
+  await page.keyboard.press('Tab');
+  await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+  const alert = page.getByRole('alert');
+  await expect(alert).toContainText('r-7');
+  await watch.settled();
+  expect(requests).toBe(1);
+  await page.unroute('**/rows?**after=**');
+  await alert.getByRole('button', { name: 'Retry' }).click();
+  await expect(status).toHaveText(/1,500 rows, /);
+
+  await editor.press('Control+Enter');
+  await expect(status).toHaveText(/^the first 1,000 rows, /);
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route('**/rows?**after=**', async (route) => {
+    await released;
+    await route.continue();
+  });
+  const late = page.waitForRequest(/rows\?.*after=/);
+  await page.keyboard.press('Tab');
+  await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
+  await late;
+  await editor.fill('SELECT few');
+  await editor.press('Control+Enter');
+  await expect(status).toHaveText(/^1 row, /);
+  watch.provokes(409); // the rows of a query that the new statement has cancelled
+  release();
+  await watch.settled();
+  await expect(alert).toHaveCount(0);
+  await expect(status).toHaveText(/^1 row, /);
+});

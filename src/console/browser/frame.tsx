@@ -84,6 +84,7 @@ function Navigation() {
           </span>
         )}
         {status !== undefined && <LiveVersion status={status} />}
+        {signOutMutation.isError && <Failure problem={signOutMutation.error} />}
         <a href="/api/docs">API</a>
         <div className="nav__me">
           <span className="principal">

@@ -43,15 +43,19 @@ export function usePages<P extends { items: unknown[]; next: string | number | n
     ...(isPreviousKept && { placeholderData: keepFormerSearch(key) }),
   });
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
-  const readMore = hasNextPage && !isFetching ? () => void fetchNextPage() : undefined;
+  // After a failure nothing more is read until *Retry*; otherwise a list that is shown to its end would ask again at once, and forever.
+  const readMore =
+    hasNextPage && !isFetching && !isFetchNextPageError
+      ? () => void fetchNextPage({ cancelRefetch: false })
+      : undefined;
   const items = query.data?.pages.flatMap((page): P['items'] => page.items) as P['items'] | undefined;
   const pageCount = query.data?.pages.length ?? 0;
   const isMoreNeeded = typeof isReadToEnd === 'function' ? isReadToEnd(items ?? [], pageCount) : isReadToEnd;
   useEffect(() => {
-    if (isMoreNeeded && !isFetchNextPageError) readMore?.();
+    if (isMoreNeeded) readMore?.();
   });
   return {
-    query,
+    query: isFetchNextPageError ? { ...query, refetch: () => fetchNextPage() } : query,
     /** The entries of all pages read so far; null until the first page has been read. */
     items: items ?? null,
     /** The first page, for its totals. */

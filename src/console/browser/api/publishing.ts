@@ -22,10 +22,15 @@ export function usePublishingStatus(isEnabled = true) {
   });
 }
 
-/** The history of publishing: versions, and runs that published no version, newest first. @param version the published version; a new one reloads the list */
-export function usePublishingHistory(version: number | undefined) {
+/**
+ * The history of publishing: versions, and runs that published no version, newest first.
+ * @param status a new version in it, or a run that was refused or failed, reloads the list
+ */
+export function usePublishingHistory(status: Schemas['StatusResponse'] | undefined) {
+  const { published, last_outcome: outcome, last_run_at: lastRunAt } = status ?? {};
+  const newestEntry = outcome === 'refused' || outcome === 'failed' ? lastRunAt : published?.version;
   return usePages(
-    ['publishing', 'history', version],
+    ['publishing', 'history', newestEntry],
     (page) => bodyOf(api.GET('/api/admin/acl/publications', { params: { query: { runs: 'all', ...page } } })),
     { isPreviousKept: true },
   );

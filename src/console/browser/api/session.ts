@@ -39,14 +39,23 @@ export function interruptionOf(error: Error): Interruption {
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: handleInterruption }),
-  mutationCache: new MutationCache({ onError: handleInterruption }),
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      handleInterruption(error);
+      // Somebody else has changed what the page shows.
+      if (isProblem(error, 'precondition_failed')) void queryClient.invalidateQueries();
+    },
+  }),
   defaultOptions: {
     queries: {
       // Only 429 is retried. Its cause may be a request of another tab or of the previous page that is still running.
       retry: (failureCount, problem) => isProblem(problem, 429) && failureCount < 3,
       staleTime: 10_000,
+      // A browser that says it is offline may still reach the service. Otherwise requests would wait, and show no failure.
+      networkMode: 'always',
+      refetchOnReconnect: true,
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: 'always' },
   },
 });
 
@@ -162,7 +171,10 @@ export async function linkAtProvider(password: string): Promise<void> {
 
 /** Ends the session and clears the cache of this page. If the person signed in at the identity provider, also signs out there. */
 export async function signOut(): Promise<void> {
-  const providerSignOut = await bodyOf(api.DELETE('/api/auth/console-session'));
+  const providerSignOut = await bodyOf(api.DELETE('/api/auth/console-session')).catch((problem: unknown) => {
+    if (!isProblem(problem, 401)) throw problem; // 401: the session has ended already
+  });
+  interrupt(null);
   queryClient.setQueryData<ConsoleStart>(CONSOLE_START_KEY, (start) => start && { ...start, account: null });
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== CONSOLE_START_KEY[0] });
   if (providerSignOut === undefined) return;

@@ -24,8 +24,10 @@ export interface Results {
   durationSeconds: number;
 }
 
-/** Why the last statement has no results: the engine's error, or the service's problem. */
-export type StatementFault = { query: Schemas['Query']; error: Schemas['QueryError'] } | { problem: Error };
+/** Why the last statement has no results, or no further rows: the engine's error, or the service's problem. */
+export type StatementFault =
+  | { query: Schemas['Query']; error: Schemas['QueryError'] }
+  | { problem: Error; retry?: () => void };
 
 interface StatementState {
   /** The running statement; `submitting` until it has an id. */
@@ -40,7 +42,8 @@ const READ_SIZE = { limit: 1000, minRows: 200 };
 /** Runs one statement at a time. Its results are shown until the next statement has results. */
 export function useStatement() {
   const [state, setState] = useState<StatementState>({ runningQuery: null, fault: null, results: null });
-  const isReading = useRef(false);
+  /** The query of which further rows are being read. */
+  const readQueryId = useRef<string | null>(null);
   // The query whose rows the engine still holds. It is cancelled when the page closes.
   const openQueryId = useRef<string | null>(null);
   const changeState = (changes: Partial<StatementState>) => setState((lastState) => ({ ...lastState, ...changes }));
@@ -70,20 +73,30 @@ export function useStatement() {
     }
   };
 
-  const readMore = async ({ queryId, nextCursor }: Results): Promise<void> => {
-    if (nextCursor === null || isReading.current) return;
-    isReading.current = true;
+  const readMore = async (lastResults: Results): Promise<void> => {
+    const { queryId, nextCursor } = lastResults;
+    if (nextCursor === null || readQueryId.current === queryId || state.fault !== null) return;
+    readQueryId.current = queryId;
+    // A new statement has cancelled this query: its late rows or failure belong to nothing on the page.
+    const isReplaced = (): boolean => openQueryId.current !== queryId;
     try {
       const page = await readResultRows(queryId, nextCursor);
+      if (isReplaced()) return;
       if (page.nextCursor === null) openQueryId.current = null;
       setState(({ results, ...state }) => {
         const { columns: _, rows, ...ending } = page;
         return { ...state, results: results && { ...results, ...ending, rows: [...results.rows, ...rows] } };
       });
     } catch (problem) {
-      changeState({ fault: await faultOf(problem as Error, queryId) });
+      if (isReplaced()) return;
+      const fault = await faultOf(problem as Error, queryId);
+      const retry = (): void => {
+        changeState({ fault: null });
+        void readMore(lastResults);
+      };
+      changeState({ fault: 'problem' in fault ? { ...fault, retry } : fault });
     } finally {
-      isReading.current = false;
+      if (readQueryId.current === queryId) readQueryId.current = null;
     }
   };
 

@@ -163,6 +163,8 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
   const events = list.items ?? [];
   const [shownEvents, moreButton] = useShowMore(events, 5);
   const isCut = list.hasMore && list.pageCount >= maxPages && areMoreWanted(events);
+  const { error: auditError, refetch } = list.query;
+  if (auditError !== null) return <Failure problem={auditError} retry={() => void refetch()} />;
   if (events.length === 0 && !isCut) return null;
   return (
     <Region title="Recorded changes" count={loadedCountText(list)} isTightStack>
@@ -238,7 +240,8 @@ function RestoreButton({ version }: { version: number }) {
 /** The access that people would gain and lose by restoring a version. */
 function RestoreEffect({ version }: { version: number }) {
   const publishedVersion = usePublishingStatus().data?.published?.version;
-  const { data } = useVersion(version, publishedVersion, publishedVersion !== undefined);
+  const { data, error, refetch } = useVersion(version, publishedVersion, publishedVersion !== undefined);
+  if (error !== null) return <Failure problem={error} retry={() => void refetch()} />;
   if (data === undefined) return <p role="status">Computing who gains and who loses</p>;
   const { access } = data;
   return (

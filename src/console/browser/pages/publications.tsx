@@ -31,7 +31,7 @@ type Status = Schemas['StatusResponse'];
 /** The page of publishing: the live version, the change that waits for an approval, the next run, and all versions and refused runs. */
 export function Publications() {
   const { data: status, error, refetch } = usePublishingStatus();
-  const history = usePublishingHistory(status?.published?.version);
+  const history = usePublishingHistory(status);
   const publishMutation = usePublishNow();
   const { search } = useAddress();
   const openRun = history.items?.find((entry): entry is Run => 'id' in entry && String(entry.id) === search.get('run'));

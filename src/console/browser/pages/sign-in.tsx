@@ -4,7 +4,6 @@ import { api, bodyOf, type Schemas } from '../api/client.js';
 import {
   checkSession,
   type Interruption,
-  interrupt,
   type OwnAccount,
   resume,
   signIn,
@@ -204,6 +203,7 @@ function PasswordChange({ username }: { username: string }) {
     mutationFn: () => bodyOf(api.POST('/api/auth/password', { body })),
     onSuccess: () => resume(),
   });
+  const signOutMutation = useMutation({ mutationFn: signOut });
   return (
     <Dialog title="Choose your password">
       <p>
@@ -214,11 +214,12 @@ function PasswordChange({ username }: { username: string }) {
         mutation={passwordMutation}
         action="Change password"
         cancelText="Sign out"
-        close={() => void signOut().then(() => interrupt(null))}
+        close={() => signOutMutation.mutate()}
       >
         <HiddenUsername username={username} />
         {!isPasswordKnown && <PasswordField label="One-time password" {...field('current_password')} />}
         <NewPasswordField {...field('new_password')} />
+        {signOutMutation.isError && <Failure problem={signOutMutation.error} />}
       </Form>
     </Dialog>
   );

@@ -5,6 +5,7 @@ import { queryClient, useOwnAccount } from '../api/session.js';
 import { type StatementFault, type Results, type Statement, submitStatement, useStatement } from '../api/statements.js';
 import { countText } from '../domain/count-text.js';
 import { parseRefusal } from '../domain/engine-refusal.js';
+import { isRepeatable } from '../domain/statement-kind.js';
 import { clockTime } from '../domain/moment-text.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Button, ButtonLink, downloadFile, Icon } from '../parts/controls.js';
@@ -98,7 +99,7 @@ const FAULT_TITLES: Readonly<Record<string, string>> = {
 
 function FaultNotice({ fault }: { fault: StatementFault }) {
   const { id } = useOwnAccount();
-  if (!('error' in fault)) return <Failure problem={fault.problem} />;
+  if (!('error' in fault)) return <Failure {...fault} />;
   const { error, query } = fault;
   const isDenied = error.engine_error_name === 'PERMISSION_DENIED';
   const refusal = isDenied ? parseRefusal(error.message) : null;
@@ -145,7 +146,9 @@ function SqlResults({ results, runningQuery, isOfEarlierStatement, readMore, sho
         )}
         <p className="row hint">
           <span role="status">{statusText(results, runningQuery)}</span>
-          {results !== null && results.columns.length > 0 && <CsvLink results={results} showFailure={showFailure} />}
+          {results !== null && results.columns.length > 0 && isRepeatable(results.statement.sql) && (
+            <CsvLink results={results} showFailure={showFailure} />
+          )}
         </p>
       </div>
       {results !== null && results.columns.length > 0 && (

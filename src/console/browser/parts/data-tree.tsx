@@ -29,7 +29,7 @@ export function DataTree({ openPath }: { openPath: readonly string[] }) {
   const branches = [catalogs, schemas, tables].slice(0, searchedDepth + 1);
   const [deepestBranch = catalogs] = branches.slice(-1);
   const failedIndex = branches.findIndex(({ query, items }) => query.isError && items === null);
-  const failedQuery = branches[failedIndex]?.query;
+  const failedQuery = branches.find(({ query }) => query.isError)?.query;
   const childCount = deepestBranch.first?.total ?? null;
   const childKind = CHILD_KINDS[searchedDepth] ?? 'tables';
   const loadedBranches = branches.slice(0, failedIndex === -1 ? undefined : failedIndex).map(branchOf);

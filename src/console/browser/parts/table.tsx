@@ -64,7 +64,7 @@ export function Table<T>({ name, isDense, columns, items, keyOf, count, rowClass
     estimateSize: () => (isDense === true ? 29 : 37),
     overscan: 8,
     enabled: isLong,
-    scrollMargin: body.current?.offsetTop ?? 0,
+    scrollMargin: (body.current?.getBoundingClientRect().top ?? 0) + scrollY,
     getItemKey: (index) => keyOf(allItems[index] as T),
   });
   const virtualRows = virtualizer.getVirtualItems();
