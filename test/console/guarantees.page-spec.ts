@@ -291,3 +291,37 @@ test('of two administrators the second is told, and overwrites nothing unseen', 
   await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
   expect(await stored()).toBe(5);
 });
+
+test('one that was changed meanwhile is shown as it is, and can be deleted then', async ({
+  page,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const guarantee = {
+    kind: 'never',
+    mode: 'reported',
+    principal: { type: 'everyone' },
+    resource: { catalog: 'gm_hr' },
+  };
+  const id = await made(admin, { name: 'gm first', ...guarantee });
+  await signIn('admin');
+  await page.goto(`/guarantees/${id}`);
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await expect(name).toHaveValue('gm first');
+  await admin.send('PUT', `${GUARANTEES}/${id}`, { name: 'gm second', ...guarantee });
+  await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+  await expect(name).toHaveValue('gm second');
+
+  await admin.send('PUT', `${GUARANTEES}/${id}`, { name: 'gm third', ...guarantee });
+  watch.provokes(412);
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('changed meanwhile');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(name).toHaveValue('gm third');
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await expect(page).toHaveURL(/\/guarantees$/);
+});

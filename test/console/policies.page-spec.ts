@@ -223,3 +223,38 @@ test('without an engine a policy says so, and not that none answers', async ({ p
   await expect(after(page)).toContainText('No engine is configured');
   await expect(page.getByText('does not answer')).toHaveCount(0);
 });
+
+/** What the browser does when somebody comes back to the tab. */
+const COME_BACK = `window.dispatchEvent(new Event('visibilitychange'))`;
+
+test('a policy that was changed meanwhile is shown as it is, and can be deleted then', async ({
+  page,
+  admin,
+  signIn,
+  watch,
+}) => {
+  const id = await policyOn(admin, 'cm_sales', {});
+  const resource = { catalog: 'cm_sales', schema: 'eu', table: 'orders' };
+  const change = (text: string) =>
+    admin.send('PUT', `/api/admin/policies/${id}`, {
+      ...{ kind: 'row_filter', principal: { type: 'everyone' }, resource, expression: text },
+    });
+  await signIn('admin');
+  await page.goto(`/policies/${id}`);
+  await expect(expression(page)).toHaveValue("region = 'EU'");
+  await change("region = 'UK'");
+  await page.evaluate(COME_BACK);
+  await expect(expression(page)).toHaveValue("region = 'UK'");
+
+  await change("region = 'CH'");
+  watch.provokes(412);
+  const dialog = page.getByRole('dialog', { name: `Delete policy ${id}?` });
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('changed meanwhile');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(expression(page)).toHaveValue("region = 'CH'");
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await expect(page).toHaveURL(/\/policies$/);
+});

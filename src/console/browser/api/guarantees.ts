@@ -9,15 +9,25 @@ export function useGuarantees() {
   });
 }
 
-export const readGuarantee = (id: number) =>
+const readGuarantee = (id: number) =>
   versionedBodyOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
 
-/** One guarantee with its version. @param id null: nothing is read @param isEdited true: the guarantee is not read again while its form is open */
-export function useGuarantee(id: number | null, isEdited = false) {
+/** The cache key of a guarantee whose form is open. */
+export const editedKeyOf = (id: number | null) => ['guarantee', id];
+
+/** One guarantee with its version. @param id null: nothing is read */
+export function useGuarantee(id: number | null) {
+  return useQuery({ queryKey: ['guarantees', id], enabled: id !== null, queryFn: () => readGuarantee(id ?? 0) });
+}
+
+/** The same for its form. @param isReadOnFocus whether it is read again when the window gets the focus */
+export function useEditedGuarantee(id: number | null, isReadOnFocus = false) {
   return useQuery({
-    queryKey: [isEdited ? 'guarantee' : 'guarantees', id],
+    queryKey: editedKeyOf(id),
     enabled: id !== null,
-    ...(isEdited && { staleTime: Infinity, gcTime: 0 }),
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchOnWindowFocus: isReadOnFocus ? 'always' : false,
     queryFn: () => readGuarantee(id ?? 0),
   });
 }

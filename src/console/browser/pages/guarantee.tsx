@@ -1,8 +1,9 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { api, bodyOf, fieldErrorsOf, isProblem, type VersionedBody, versionedBodyOf } from '../api/client.js';
 import { refreshAccess } from '../api/entries.js';
-import { readGuarantee, useGuarantee, useJudgement } from '../api/guarantees.js';
+import { editedKeyOf, useEditedGuarantee, useJudgement } from '../api/guarantees.js';
+import { queryClient } from '../api/session.js';
 import { breachesText } from '../domain/count-text.js';
 import { offeredNode } from '../domain/grant-form.js';
 import * as forms from '../domain/guarantee-form.js';
@@ -27,7 +28,7 @@ import { checkedText } from './guarantees.js';
 export function GuaranteePage() {
   const { id = '' } = useParams();
   const isNew = id === 'new';
-  const query = useGuarantee(isNew ? null : Number(id), true);
+  const query = useEditedGuarantee(isNew ? null : Number(id));
   if (isNew) return <GuaranteeEditor key={id} loadedGuarantee={null} />;
   return (
     <EntryPage title="Guarantee" query={query}>
@@ -42,7 +43,6 @@ type LoadedGuarantee = VersionedBody<forms.Guarantee>;
 function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee | null }) {
   /** The saved guarantee that the form changes; null: the guarantee is new. */
   const [base, setBase] = useState(loadedGuarantee);
-  const [theirGuarantee, setTheirGuarantee] = useState<LoadedGuarantee | null>(null);
   const guarantee = base?.body ?? null;
   const savedForm = guarantee === null ? forms.NEW_GUARANTEE : forms.formOfGuarantee(guarantee);
   const [form, setForm, isInAddress] = useFormInAddress(
@@ -54,6 +54,18 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
   const address = forms.addressOfGuarantee(form, savedForm);
   const isUnchanged = address.size === 0;
   useUnsavedWarning(!isUnchanged && !isInAddress);
+  const savedGuarantee = useEditedGuarantee(guarantee?.id ?? null, isUnchanged).data;
+  /** The guarantee as somebody else has saved it meanwhile. */
+  const theirGuarantee =
+    savedGuarantee !== undefined && savedGuarantee.version !== base?.version ? savedGuarantee : null;
+  const continueWith = (newBase: LoadedGuarantee, newForm: forms.GuaranteeForm): void => {
+    setBase(newBase);
+    setForm(newForm);
+  };
+  useEffect(() => {
+    if (theirGuarantee !== null && isUnchanged)
+      continueWith(theirGuarantee, forms.formOfGuarantee(theirGuarantee.body));
+  });
   const body = forms.guaranteeOfForm(form);
   const judgement = useJudgement(body);
   const { error, retry } = judgement;
@@ -69,7 +81,7 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
       return await versionedBodyOf(api.PUT('/api/admin/guarantees/{id}', { params, body }));
     } catch (problem) {
       if (!isProblem(problem, 'precondition_failed')) throw problem;
-      setTheirGuarantee(await readGuarantee(guarantee.id));
+      await queryClient.invalidateQueries({ queryKey: editedKeyOf(guarantee.id) });
       return null;
     }
   };
@@ -118,13 +130,17 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
           proof={guarantee === null || isUnchanged ? undefined : 'recent'}
           values={form}
           returnSearch={isInAddress ? address : undefined}
-          run={async () => ({ written: await save(), sent: form })}
+          run={async () => {
+            const written = await save();
+            await queryClient.cancelQueries({ queryKey: editedKeyOf(base?.body.id ?? null) });
+            return { written, sent: form };
+          }}
           onDone={({ written, sent }) => {
             if (written === null) return;
             const { id, name } = written.body;
             showToast({ text: `${name} is saved.` });
+            queryClient.setQueryData(editedKeyOf(id), written);
             setBase(written);
-            setTheirGuarantee(null);
             // If text was typed during the request, the form keeps the text and the page stays open.
             const isFormUnchanged = form === sent;
             if (isFormUnchanged) setForm(forms.formOfGuarantee(written.body));
@@ -134,7 +150,7 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
         >
           {() => (
             <>
-              {theirGuarantee !== null && (
+              {theirGuarantee !== null && !isUnchanged && (
                 <ChangedMeanwhile
                   entryKind="guarantee"
                   changedBy={theirGuarantee.body.written_by?.name ?? 'The command line'}
@@ -142,11 +158,7 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
                   fields={forms.GUARANTEE_FIELDS}
                   theirForm={forms.formOfGuarantee(theirGuarantee.body)}
                   myForm={form}
-                  choose={(chosenForm) => {
-                    setForm(chosenForm);
-                    setBase(theirGuarantee);
-                    setTheirGuarantee(null);
-                  }}
+                  choose={(chosenForm) => continueWith(theirGuarantee, chosenForm)}
                 />
               )}
               <GuaranteeFields

@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { type SubmitEvent, useEffect, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { api, fieldErrorsOf, isProblem, type Schemas, type VersionedBody, versionedBodyOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { refreshAccess, useLastActor } from '../api/entries.js';
-import { useOwnAccount } from '../api/session.js';
+import { queryClient, useOwnAccount } from '../api/session.js';
 import { readFirstRows, type Rows } from '../api/statements.js';
 import { parseRefusal } from '../domain/engine-refusal.js';
 import {
@@ -38,21 +38,28 @@ type LoadedPolicy = VersionedBody<Policy>;
 const readPolicy = (id: number): Promise<LoadedPolicy> =>
   versionedBodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
 
-export function PolicyPage() {
-  const { id: idText = '' } = useParams();
-  const id = Number(idText);
-  const isNew = idText === 'new';
-  const query = useQuery({
-    queryKey: ['policy', id],
-    enabled: !isNew,
+const keyOf = (id: number | null) => ['policy', id];
+
+/** The saved policy. @param id null: nothing is read @param isReadOnFocus whether it is read again when the window gets the focus */
+function usePolicy(id: number | null, isReadOnFocus = false) {
+  return useQuery({
+    queryKey: keyOf(id),
+    enabled: id !== null,
     staleTime: Infinity,
     gcTime: 0,
-    queryFn: () => readPolicy(id),
+    refetchOnWindowFocus: isReadOnFocus ? 'always' : false,
+    queryFn: () => readPolicy(id ?? 0),
   });
+}
+
+export function PolicyPage() {
+  const { id: idText = '' } = useParams();
+  const isNew = idText === 'new';
+  const query = usePolicy(isNew ? null : Number(idText));
   if (isNew) return <PolicyEditor key="new" loadedPolicy={null} />;
   return (
     <EntryPage title={`Policy ${idText}`} query={query}>
-      {(loadedPolicy) => <PolicyEditor key={id} loadedPolicy={loadedPolicy} />}
+      {(loadedPolicy) => <PolicyEditor key={idText} loadedPolicy={loadedPolicy} />}
     </EntryPage>
   );
 }
@@ -62,7 +69,6 @@ const FORM_ID = 'policy-form';
 function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   /** The saved policy that the form changes; null: the policy is new. */
   const [base, setBase] = useState(loadedPolicy);
-  const [theirPolicy, setTheirPolicy] = useState<LoadedPolicy | null>(null);
   const savedForm = base === null ? NEW_POLICY : formOfPolicy(base.body);
   const [form, setForm] = useFormInAddress(
     (address) => policyFormFromAddress(address, savedForm),
@@ -73,6 +79,17 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   const id = base?.body.id ?? null;
   const isUnchanged = addressOfPolicy(form, savedForm).size === 0;
   useUnsavedWarning(!isUnchanged);
+  const savedPolicy = usePolicy(id, isUnchanged).data;
+  /** The policy as somebody else has saved it meanwhile. */
+  const theirPolicy = savedPolicy !== undefined && savedPolicy.version !== base?.version ? savedPolicy : null;
+  const continueWith = (policy: LoadedPolicy, newForm: PolicyForm): void => {
+    setBase(policy);
+    setForm(newForm);
+    saveMutation.reset();
+  };
+  useEffect(() => {
+    if (theirPolicy !== null && isUnchanged) continueWith(theirPolicy, formOfPolicy(theirPolicy.body));
+  });
   const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
   const draft = policy && { ...policy, ...(id !== null && { id }) };
@@ -87,6 +104,8 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
     onSuccess: async (savedPolicy, _, sentForm) => {
       const { id: savedId, warnings } = savedPolicy.body;
       showToast({ text: `Policy ${savedId} is saved. It is live with the next publication.`, warnings });
+      await queryClient.cancelQueries({ queryKey: keyOf(savedId) });
+      queryClient.setQueryData(keyOf(savedId), savedPolicy);
       setBase(savedPolicy);
       setSubmitted(false);
       // If text was typed during the request, the form keeps the text and the page stays open.
@@ -95,9 +114,6 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
         if (loadedPolicy === null) navigate(`/policies/${savedId}`);
       }
       await refreshAccess();
-    },
-    onError: async (problem) => {
-      if (id !== null && isProblem(problem, 'precondition_failed')) setTheirPolicy(await readPolicy(id));
     },
   });
   const isChangedMeanwhile = isProblem(saveMutation.error, 'precondition_failed');
@@ -128,7 +144,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
       }
     >
       <form id={FORM_ID} className="stack" aria-label={title} onSubmit={submit} noValidate>
-        {theirPolicy !== null && isChangedMeanwhile && (
+        {theirPolicy !== null && !isUnchanged && (
           <ChangedMeanwhile
             entryKind="policy"
             changedBy={<LastActor policy={theirPolicy.body} />}
@@ -136,11 +152,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
             fields={POLICY_FIELDS}
             theirForm={formOfPolicy(theirPolicy.body)}
             myForm={form}
-            choose={(chosenForm) => {
-              setForm(chosenForm);
-              setBase(theirPolicy);
-              saveMutation.reset();
-            }}
+            choose={(chosenForm) => continueWith(theirPolicy, chosenForm)}
           />
         )}
         {saveMutation.error !== null && !(isChangedMeanwhile && theirPolicy !== null) && (
