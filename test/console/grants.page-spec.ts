@@ -321,3 +321,34 @@ test('the audit trail is searched whole, followed by request, saved, and leads t
     .click();
   await expect(page.getByRole('table', { name: 'Grants' }).getByRole('row', { name: /audited/ })).toBeVisible();
 });
+
+test('spaces around a pasted name are no part of it', async ({ page, records, admin, signIn }) => {
+  const id = await records.person('ps_pat');
+  await signIn('admin');
+  await page.goto(`/grants/new?principal=user:${id}&privilege=SELECT`);
+  const catalog = page.getByRole('combobox', { name: 'Catalog' });
+  await catalog.fill(' ps_sales ');
+  await page.keyboard.press('Tab');
+  await expect(catalog).toHaveValue('ps_sales');
+  const schema = page.getByRole('combobox', { name: 'Schema' });
+  await schema.fill('eu ');
+  await expect(page.getByRole('button', { name: 'Grant to 1 person' })).toBeEnabled();
+  await schema.press('Enter');
+  await expect(schema).toHaveValue('eu');
+  await page.getByRole('button', { name: 'Grant to 1 person' }).click();
+  await expect(page).toHaveURL(/\/grants$/);
+  const { body } = await admin.get(`/api/admin/grants?principal=user:${id}`);
+  expect(body?.['items']).toEqual([expect.objectContaining({ resource: { catalog: 'ps_sales', schema: 'eu' } })]);
+});
+
+test('a draft that is too long for its address asks before it is left', async ({ page, records, signIn }) => {
+  const id = await records.person('tl_tom');
+  await signIn('admin');
+  await page.goto(`/grants/new?principal=user:${id}&privilege=SELECT&catalog=tl_sales`);
+  const description = page.getByRole('textbox', { name: 'Description' });
+  await description.fill('why it is given '.repeat(60));
+  const asked = page.waitForEvent('dialog').then((dialog) => dialog.dismiss());
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Groups' }).click();
+  await asked;
+  await expect(description).toHaveValue('why it is given '.repeat(60));
+});

@@ -344,3 +344,41 @@ test('people who are no administrators see neither the links nor the pages of ot
   await page.getByRole('link', { name: 'API', exact: true }).click();
   await expect(page).toHaveURL(/\/api\/docs$/);
 });
+
+test('a one-time password stands under the name of its person alone', async ({ page, records, signIn }) => {
+  const [ona, pim] = [await records.person('ot_ona'), await records.person('ot_pim')];
+  await signIn('admin');
+  const main = page.getByRole('navigation', { name: 'Main' });
+  await page.goto('/people?q=ot_');
+  await page.getByRole('link', { name: 'ot_ona' }).click();
+  await expect(page).toHaveURL(new RegExp(`/people/${ona}$`));
+  await expect(page.getByRole('heading', { level: 1, name: /ot_ona/ })).toBeVisible();
+  await main.getByRole('link', { name: 'People' }).click();
+  await page.getByRole('link', { name: 'ot_pim' }).click();
+  await expect(page).toHaveURL(new RegExp(`/people/${pim}$`));
+  await page.getByRole('button', { name: 'One-time password…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'One-time password' }).click();
+  await expect(page.getByRole('group', { name: 'One-time password of ot_pim' })).toBeVisible();
+  await page.evaluate('history.go(-2)');
+  await expect(page.getByRole('heading', { level: 1, name: /ot_ona/ })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'One-time password…' })).toBeVisible();
+  await expect(page.getByText(/^One-time password of/)).toHaveCount(0);
+});
+
+test('the end of an API token is a day, and the field says what is none', async ({ page, records, admin, signIn }) => {
+  await records.person('tk_ida');
+  await signIn('tk_ida');
+  await page.goto('/me?ask=new-token');
+  const form = page.getByRole('form', { name: 'New token' });
+  await form.getByRole('textbox', { name: 'Name' }).fill('nightly');
+  const expires = form.getByRole('textbox', { name: 'Expires' });
+  await expires.fill('31.12.2026');
+  await expect(expires).toHaveAccessibleDescription(/^31\.12\.2026 is no date\. Write it like \d{4}-02-28\.$/);
+  await expect(form.getByRole('button', { name: 'Save' })).toBeDisabled();
+  const day = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10);
+  await expires.fill(day);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('group', { name: 'Token nightly' })).toBeVisible();
+  const { body } = await admin.get('/api/admin/audit?event=token_created&limit=1');
+  expect(JSON.stringify(body)).toContain(`${day}T23:59:59.999Z`);
+});

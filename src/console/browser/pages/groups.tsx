@@ -83,15 +83,20 @@ export function Groups() {
 
 /** The form of a new or an existing group. The name of a group from the identity provider cannot be changed. */
 export function GroupForm({ group, close }: { group?: Group; close: () => void }) {
+  const [shownGroup] = useState(group);
   const [{ name, description }, field] = useForm({ name: group?.name ?? '', description: group?.description ?? '' });
   const [, navigate] = useLocation();
   const canBeRenamed = group === undefined || group.source === 'local';
   const saveMutation = useMutation({
     mutationFn: () => {
       const body = { name: name.trim(), description: description.trim() || null };
-      if (group === undefined) return bodyOf(api.POST('/api/admin/groups', { body }));
-      const params = { path: { id: group.id } };
-      const changedFields = canBeRenamed ? body : { description: body.description };
+      if (shownGroup === undefined) return bodyOf(api.POST('/api/admin/groups', { body }));
+      const params = { path: { id: shownGroup.id } };
+      // Only what was changed here is sent: somebody else may have changed the rest meanwhile.
+      const changedFields = {
+        ...(body.name !== shownGroup.name && { name: body.name }),
+        ...(body.description !== shownGroup.description && { description: body.description }),
+      };
       return bodyOf(api.PATCH('/api/admin/groups/{id}', { params, body: changedFields }));
     },
     onSuccess: ({ id }) => {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf, type Schemas } from '../api/client.js';
 import { linkAtProvider, queryClient, useOwnAccount, useIdentityProvider } from '../api/session.js';
-import { DAY_MS } from '../domain/moment-text.js';
+import { DAY_MS, parseExpiry } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { EffectiveAccess, Sessions } from '../parts/account.js';
 import { ActionButton, ProofForm, ReturnFailure } from '../parts/action-dialog.js';
@@ -257,18 +257,35 @@ function NewToken({ close, onDone }: { close: () => void; onDone: (token: Schema
   const [{ name, scopes, until }, field] = useForm(() => ({
     name: '',
     scopes: ['queries'] as Scope[],
-    until: new Date(now().getTime() + 90 * DAY_MS).toISOString().slice(0, 10),
+    until: new Date(now().getTime() + 89 * DAY_MS).toISOString().slice(0, 10),
   }));
-  const body = { name: name.trim(), scopes, expires_at: `${until}T00:00:00Z` };
+  const expiry = parseExpiry(until, now());
+  const problem = 'problem' in expiry ? expiry.problem : undefined;
+  const expiresAt = 'expiresAt' in expiry ? (expiry.expiresAt?.toISOString() ?? '') : '';
+  const body = { name: name.trim(), scopes, expires_at: expiresAt };
   const createToken = () => bodyOf(api.POST('/api/auth/tokens', { body }));
+  const form = {
+    label: 'New token',
+    action: 'Save',
+    isDisabled: problem !== undefined,
+    run: createToken,
+    onDone,
+    close,
+  };
   return (
-    <ProofForm isPanel label="New token" action="Save" proof="recent" run={createToken} onDone={onDone} close={close}>
+    <ProofForm isPanel proof="recent" {...form}>
       {(mayActNow) =>
         mayActNow && (
           <>
             <div className="pair">
               <TextField label="Name" {...field('name')} maxLength={128} autoFocus required />
-              <TextField label="Expires" {...field('until')} hint="A day, such as 2027-03-31." required />
+              <TextField
+                label="Expires"
+                {...field('until')}
+                error={problem}
+                hint="The end of that day, in UTC."
+                required
+              />
             </div>
             <fieldset>
               <legend>Scopes</legend>

@@ -18,7 +18,7 @@ import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { now } from '../now.js';
-import { useFormInAddress } from '../parts/address.js';
+import { useFormInAddress, useUnsavedWarning } from '../parts/address.js';
 import { DraftCounts, DraftEffects, DraftTotals } from '../parts/changes.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { Checkbox, fieldsOf, showErrors, TextField } from '../parts/form.js';
@@ -29,7 +29,8 @@ import { PrincipalCombobox } from '../parts/principal-combobox.js';
 
 /** The form of a grant, beside its preview. */
 export function GrantDraft() {
-  const [form, setForm] = useFormInAddress(grantFormFromAddress, addressOfGrantForm);
+  const [form, setForm, isInAddress] = useFormInAddress(grantFormFromAddress, addressOfGrantForm);
+  useUnsavedWarning(!isInAddress);
   const [, navigate] = useLocation();
   const [isSubmitted, setSubmitted] = useState(false);
   const expiry = parseExpiry(form.expires, now());

@@ -27,7 +27,7 @@ export function Person() {
   if (isProblem(query.error, 404)) return <NotFoundPage />;
   const account = query.data;
   return (
-    <main id="main" className="split split--aside" tabIndex={-1}>
+    <main key={id} id="main" className="split split--aside" tabIndex={-1}>
       <div className="stack">
         {query.isError && <Failure problem={query.error} retry={() => void query.refetch()} />}
         <PageHead
@@ -50,7 +50,6 @@ export function Person() {
           }
         />
         <EffectiveAccess
-          key={id}
           name="Effective access"
           account={id}
           whyHref={(entry) => whyAddressOfEntry({ type: 'user', id }, entry)}

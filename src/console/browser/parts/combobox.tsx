@@ -21,6 +21,7 @@ interface ComboboxProps<C extends Choice> {
   /** A text that says which further choices are not listed; null: all are listed. */
   moreHint?: string | null;
   choose: (choice: C) => void;
+  /** Called when the typed text is complete: the field loses the focus, or Enter sends its form. */
   onBlur?: () => void;
   /** The chosen principal, shown in the field. */
   principal?: PrincipalRef | null;
@@ -65,7 +66,10 @@ export function Combobox<C extends Choice>(props: ComboboxProps<C>) {
       setActiveChoice(nextChoice === undefined ? 'first' : { key: nextChoice.key });
     } else if (event.key === 'Enter' && isListShown && choice !== undefined) chooseAndClose(choice);
     else if (event.key === 'Escape' && isListShown) close();
-    else return;
+    else {
+      if (event.key === 'Enter') props.onBlur?.(); // Enter sends the form
+      return;
+    }
     event.preventDefault();
     event.stopPropagation();
   };

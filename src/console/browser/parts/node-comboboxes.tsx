@@ -45,7 +45,7 @@ export function NodeComboboxes({ value, set, lastLevel = 'table' }: NodeCombobox
         <TextField
           label="Routine"
           value={value.routine ?? ''}
-          set={(routine) => set({ catalog, schema, table: '', routine: routine.toLowerCase() })}
+          set={(routine) => set({ catalog, schema, table: '', routine: routine.trim().toLowerCase() })}
           isMono
           isDisabled={schema === ''}
           placeholder="all"
@@ -66,7 +66,11 @@ export function useTypedName(text: string, set: (name: string) => void) {
     setTyped(false);
     set(choice.text);
   };
-  return { typedText: isTyped ? text : null, field: { text, setText, choose, isMono: true } };
+  // A pasted name often ends with a space, which nobody sees.
+  const onBlur = (): void => {
+    if (isTyped && text !== text.trim()) set(text.trim());
+  };
+  return { typedText: isTyped ? text : null, field: { text, setText, choose, onBlur, isMono: true } };
 }
 
 interface NameComboboxProps {
