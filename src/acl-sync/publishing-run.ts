@@ -246,7 +246,7 @@ export async function unknownRules(
     const { generation, hash } = namedVersion;
     const isAboveHeld = generation > heldVersion(target.key, lastTargetStates, newestVersion);
     if (generation > newestVersion || !isAboveHeld) return generation <= newestVersion;
-    return (await history.find(generation))?.hash === hash;
+    return (await history.hashOf(generation)) === hash;
   };
   const areKnown = await Promise.all(sessions.map(isKnown));
   return sessions.filter((_, i) => areKnown[i] === false).map(({ rules }) => rules);

@@ -70,6 +70,7 @@ export function describePublicationHistory(name: string, open: () => Promise<His
       const version = await history.beginVersion(draft('first'));
       expect(await history.find(version)).toBeNull();
       expect(await history.latest()).toBeNull();
+      expect([await history.hashOf(version), await history.hashOf(version + 1)]).toEqual(['hash of first', null]);
 
       await history.confirm(version, at(1));
 

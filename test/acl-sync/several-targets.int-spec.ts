@@ -67,6 +67,30 @@ describe('a run with several targets', () => {
     },
   );
 
+  it('knows the version of a run that died, also where another one followed elsewhere', async () => {
+    await sync.run();
+    sync.snapshot = writersToo().snapshot();
+    const [confirm, record] = [sync.history.confirm.bind(sync.history), sync.history.record.bind(sync.history)];
+    sync.history.confirm = () => Promise.reject(new Error('the database is gone'));
+    sync.history.record = () => Promise.reject(new Error('the database is gone'));
+    other.beforePublish = () => (other.failure = GONE);
+    await expect(sync.run()).rejects.toThrow('the database is gone');
+    Object.assign(sync.history, { confirm, record });
+    [other.failure, other.beforePublish] = [null, () => undefined];
+    sync.snapshot = writersToo().user('ana').may('DELETE', 'sales.eu.orders').snapshot();
+    expect(await sync.preview()).toMatchObject({ would: 'publish' });
+
+    sync.target.failure = GONE;
+    expect(await sync.run()).toMatchObject({ kind: 'failed', outcomeElsewhere: { publication: { version: 3 } } });
+    sync.target.failure = null;
+    expect(sync.target.written).toMatchObject({ generation: 2 });
+
+    expect(await sync.preview()).toMatchObject({ would: 'publish' });
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 4 } });
+    expect(sync.target.text).toBe(other.text);
+    expect((await sync.history.summary()).databaseBehind).toBeNull();
+  });
+
   it('fails as with one target where none can be reached', async () => {
     await sync.run();
     sync.target.failure = GONE;

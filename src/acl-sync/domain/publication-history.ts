@@ -106,6 +106,8 @@ export abstract class PublicationHistory {
   /** The newest version published at or before `time`, and all later ones, oldest first. */
   abstract publishedSince(time: Date): Promise<RecentVersion[]>;
   abstract find(version: number): Promise<Publication | null>;
+  /** The hash of a version in any state; null: no such version. */
+  abstract hashOf(version: number): Promise<string | null>;
   /**
    * The newest version, if its access is known; null: no version, or `databaseBehind`. Withdrawals from a found version do not count: their
    * snapshot is older than the found version. For a restore, `snapshotHash` is that of the restored snapshot.

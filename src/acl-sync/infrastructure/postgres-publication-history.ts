@@ -120,11 +120,7 @@ function withRestoreDate<T extends DbRow<Pick<Publication, 'restored'>>>({ resto
 function toRun({ drift, waiting, ...run }: RunRow): Run {
   return {
     ...run,
-    drift: drift && {
-      foundAt: new Date(drift.found_at),
-      textHash: drift.text_hash,
-      overwritten: drift.overwritten,
-    },
+    drift: drift && { foundAt: new Date(drift.found_at), textHash: drift.text_hash, overwritten: drift.overwritten },
     waiting: waiting && { ...waiting, since: new Date(waiting.since) },
   };
 }
@@ -257,6 +253,11 @@ export class PostgresPublicationHistory extends PublicationHistory {
 
   override async find(version: number): Promise<Publication | null> {
     return this.findFullVersion('AND p.version = $1', [version]);
+  }
+
+  override async hashOf(version: number): Promise<string | null> {
+    const select = 'SELECT hash FROM acl_publications WHERE version = $1';
+    return (await this.session.firstRow<{ hash: string }>(select, [version]))?.hash ?? null;
   }
 
   override newestAccess(): Promise<KnownAccess | null> {

@@ -122,6 +122,10 @@ export class FakePublicationHistory extends PublicationHistory {
     return Promise.resolve(this.published().find((publication) => publication.version === version) ?? null);
   }
 
+  override hashOf(version: number): Promise<string | null> {
+    return Promise.resolve(this.rows.find((row) => row.version === version)?.hash ?? null);
+  }
+
   override newestAccess(): Promise<KnownAccess | null> {
     const newest = this.rows.findLast(({ state }) => state === 'published' && this.baselineRow()?.isFound !== true);
     const giving = newest && this.giving(newest.version);
