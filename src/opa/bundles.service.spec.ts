@@ -93,6 +93,13 @@ describe('bundles', () => {
     expect(bundles.intervalMs()).toBe(400);
   });
 
+  it('are given to who has the one before, also while the database is away', async () => {
+    await publish(1);
+    await publish(2);
+    source.failure = new Error('database away');
+    expect(await ask(tag(1))).toBe('the bundle v2-0123456789ab');
+  });
+
   it('are not replaced by earlier ones of a replica that is behind', async () => {
     await publish(1);
     source.publish(2, false);

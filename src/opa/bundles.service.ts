@@ -30,6 +30,8 @@ export interface BundleAnswer extends Pick<PublishedBundle, 'tag'> {
 export class BundlesService implements Probe, OnModuleInit, OnModuleDestroy {
   readonly failureMessage = 'bundle for OPA could not be renewed';
   private newestBundle: { version: BundleVersion; bundle: PublishedBundle } | null = null;
+  /** The tag of the bundle before the newest one, if both are of this database; otherwise empty. */
+  private formerTag = '';
   private health: 'starting' | 'well' | 'failed' = 'starting';
   private isStopping = false;
   private readonly heldRequests = new Set<AbortController>();
@@ -61,6 +63,8 @@ export class BundlesService implements Probe, OnModuleInit, OnModuleDestroy {
     try {
       const version = await this.source.newest();
       if (version?.revision !== this.newestBundle?.version.revision) {
+        const tag = this.newestBundle?.bundle.tag ?? '';
+        this.formerTag = (await this.source.isContradicted(tag)) ? '' : tag;
         this.newestBundle = version && { version, bundle: await this.source.makeBundle(version) };
         this.releaseRequests();
       }
@@ -81,25 +85,20 @@ export class BundlesService implements Probe, OnModuleInit, OnModuleDestroy {
    * @param knownTag the header `If-None-Match` @param waitAbort ends the wait when aborted @param address of the client
    * @throws Refused `no_publication`; `too_many_requests`; `busy`, for example while the service stops
    */
-  async answer(
-    knownTag: string | undefined,
-    seconds: number,
-    waitAbort: AbortController,
-    address: string,
-  ): Promise<BundleAnswer> {
+  async answer(knownTag = '', seconds: number, waitAbort: AbortController, address: string): Promise<BundleAnswer> {
     // The client has a newer bundle, from another replica. The first check may have begun before that bundle was published.
     for (let checks = 0; checks < 2 && this.isBehind(knownTag); checks += 1)
       await this.probe().catch((cause: unknown) => {
         throw new Refused('busy', { retryAfter: 1, cause });
       });
-    if (knownTag !== undefined && this.wouldReplace(knownTag)) await this.keepLater(knownTag);
+    if (this.isDoubtful(knownTag)) await this.keepLater(knownTag);
     const currentAnswer = this.answerNow(knownTag);
     if (currentAnswer?.archive) {
       this.countFullAnswer(address);
       return currentAnswer;
     }
     await this.holdRequest(this.health === 'starting' ? Math.max(seconds, FIRST_WAIT_SECONDS) : seconds, waitAbort);
-    if (knownTag !== undefined && this.wouldReplace(knownTag)) await this.keepLater(knownTag);
+    if (this.isDoubtful(knownTag)) await this.keepLater(knownTag);
     const laterAnswer = this.answerNow(knownTag);
     if (laterAnswer === null) throw new Refused('no_publication', { retryAfter: 1 });
     return laterAnswer;
@@ -113,18 +112,19 @@ export class BundlesService implements Probe, OnModuleInit, OnModuleDestroy {
     throw new Refused('busy', { retryAfter: 1 });
   }
 
-  private wouldReplace(knownTag: string): boolean {
-    return this.isBehind(knownTag) || (this.answerNow(knownTag)?.archive ?? null) !== null;
+  private isDoubtful(knownTag: string): boolean {
+    const isKnown = knownTag === '' || knownTag === this.formerTag || this.answerNow(knownTag)?.archive === null;
+    return this.isBehind(knownTag) || (!isKnown && this.newestBundle !== null);
   }
 
   /** Whether the client has a later bundle: from another replica, or from before the database was restored to an earlier version. */
-  private isBehind(knownTag: string | undefined): boolean {
-    const knownVersions = [...(knownTag ?? '').matchAll(/"v(\d+)-/g)].map(([, version]) => Number(version));
+  private isBehind(knownTag: string): boolean {
+    const knownVersions = [...knownTag.matchAll(/"v(\d+)-/g)].map(([, version]) => Number(version));
     const ownVersion = this.newestBundle?.version.version ?? Infinity;
     return knownVersions.some((version) => version > ownVersion);
   }
 
-  private answerNow(knownTag: string | undefined): BundleAnswer | null {
+  private answerNow(knownTag: string): BundleAnswer | null {
     const bundle = this.newestBundle?.bundle ?? null;
     return bundle && matchesEntityTag(knownTag, bundle.tag) ? { tag: bundle.tag, archive: null } : bundle;
   }

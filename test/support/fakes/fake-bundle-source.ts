@@ -38,7 +38,9 @@ export class FakeBundleSource extends BundleSource {
   }
 
   override isContradicted(tags: string): Promise<boolean> {
-    return Promise.resolve(tags.includes(this.foreignHash));
+    return this.failure === null || tags === ''
+      ? Promise.resolve(tags.includes(this.foreignHash))
+      : Promise.reject(this.failure);
   }
 
   override makeBundle({ revision }: BundleVersion): Promise<PublishedBundle> {
