@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import {
   ApiField,
   ApiNullable,
@@ -75,9 +75,7 @@ export class ComparisonQuery {
   @ApiPropertyOptional({ ...INTEGER, minimum: 1, maximum: 2 ** 31 - 1, description: 'The version to compare with.' })
   @DecimalText()
   @IsOptional()
-  @IsInt({ message: 'must be a version' })
-  @Min(1, { message: 'must be a version' })
-  @Max(2 ** 31 - 1, { message: 'must be a version' })
+  @FieldRule((version) => (Number(version) >= 1 && Number(version) < 2 ** 31 ? null : 'must be a version'))
   against?: number;
 }
 

@@ -72,7 +72,11 @@ describe('published versions through the API', () => {
       expect(JSON.stringify(backwards?.['access'])).toContain(invoices);
       expect(JSON.stringify(backwards?.['diff'])).toMatch(/"added":\[.*"removed":\[.*bob/);
       expect(await publishing.admin.get(`${ACL}/publications/1?against=99`)).toMatchObject({ status: 404 });
-      expect(await publishing.admin.get(`${ACL}/publications/1?against=x`)).toMatchObject({ status: 400 });
+      for (const against of ['x', '0', '2147483648', '1&against=2'])
+        expect(await publishing.admin.get(`${ACL}/publications/1?against=${against}`)).toMatchObject({
+          status: 400,
+          body: { errors: [{ field: 'against', message: 'must be a version' }] },
+        });
     });
 
     it('restores an older one with a reason, for at most 24 hours, and ends that by hand', async () => {
