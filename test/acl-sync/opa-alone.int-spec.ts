@@ -118,4 +118,19 @@ describe('a run with OPA as the only target', () => {
     sync.snapshot = story.snapshot();
     expect(await sync.run()).toMatchObject({ kind: 'applied' });
   });
+
+  it('and then a file again, finds no edit by hand in the text that the file kept', async () => {
+    const beside = new SyncUnderTest(aSnapshot().user('ana').snapshot(), undefined, [], true);
+    await beside.run();
+    sync.history.rows.splice(0, Infinity, ...beside.history.rows);
+    expect(await sync.run()).toMatchObject({ kind: 'applied', publication: { version: 2, text: null } });
+    beside.history.rows.splice(0, Infinity, ...sync.history.rows);
+    beside.history.runs.push(...sync.history.runs);
+    beside.snapshot = sync.snapshot;
+
+    expect(await beside.preview()).toMatchObject({ would: 'publish', drift: false });
+    expect(await beside.run()).toMatchObject({ kind: 'applied', publication: { version: 3, edit: null } });
+    expect(beside.target.text).toContain('sales');
+    expect(beside.audited.map(({ event }) => event)).not.toContain('drift_found');
+  });
 });

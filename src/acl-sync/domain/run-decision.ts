@@ -251,8 +251,8 @@ export function comparisonKey({ hash }: Pick<Candidate, 'hash'>, latest: Pick<Pu
 
 /** An edit by hand at a target: a text that is neither the latest version's nor an accepted candidate's. Null: no edit, or no candidate yet. */
 export function findHandEdit({ targets, latest, candidate }: Situation): Edit | null {
-  // The text of a version that only OPA has is not known.
-  if (candidate === null || (latest?.isFound === true && latest.text === '')) return null;
+  // A version that only OPA has has no text, or an empty one if it was found there.
+  if (candidate === null || latest?.text === null || latest?.text === '') return null;
   const isExpected = (text: string | null): boolean =>
     text === (latest?.text ?? null) || (text === candidate.text && !isRefused(candidate));
   const target = targets.find(({ text, isBehind }) => !isBehind && !isExpected(text));
