@@ -16,7 +16,6 @@ import { untilRulesInForce } from './loop/rules-in-force.js';
 import { type Answer, runStatement } from './loop/statement.js';
 import { editRules, emptyRules } from './running/config-map.js';
 import { openEngine } from './running/open-engine.js';
-import { until } from './running/until.js';
 import { kubectlOf, openStack } from './stack.js';
 
 const NO_SETTINGS = { serviceAccounts: [], writableCatalogs: [], readableCatalogs: [], metadataCatalog: null };
@@ -294,11 +293,6 @@ describe('what grantline acl check says of rules that the engine loads', () => {
   beforeAll(async () => {
     await openly('CREATE SCHEMA memory.checked', 'CREATE TABLE memory.checked.notes (id bigint, text varchar)');
     await publish({ tables: [] });
-    // Until then, everybody may set the property of any version.
-    await until('the rules are closed', 30_000, async () => {
-      const answer = await ask('ana', 'SET SESSION grantline_rules_1 = true');
-      return answer.kind === 'failed' && answer.errorName === 'PERMISSION_DENIED' ? true : undefined;
-    });
   });
   afterAll(async () => {
     await openly(
