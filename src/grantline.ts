@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
 import { InvalidArgumentError, Option } from 'commander';
-import { addRulesCommands, loadAction, newProgram, runProgram } from './commands/program.js';
+import { addRulesCommands, computeAction, loadAction, newProgram, runProgram } from './commands/program.js';
 import { EXPLAINED_PRIVILEGES } from './commands/explain-question.js';
 
 const program = newProgram('grantline', 'Who may see which data, compiled, proved and published.');
@@ -71,7 +71,7 @@ acl
   )
   .option('--max-bytes <number>', 'refuse early what is longer; a ConfigMap holds 1048576', parseBytes)
   .option('--json', 'print a summary as JSON')
-  .action(loadAction(async () => (await import('./commands/acl-compile.js')).compileSnapshot));
+  .action(computeAction('compiling', async () => (await import('./commands/acl-compile.js')).compileSnapshot));
 acl
   .command('explain')
   .description('whether somebody may do something, the rule that decides, and why')

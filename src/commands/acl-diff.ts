@@ -13,9 +13,6 @@ import { readListedUsers, type UserLine } from './users-file.js';
 const COST_PER_CHARACTER = 1_000;
 const MIN_STEPS = 1_000_000_000;
 
-/** The characters of two files together above which comparing them takes more than a second. */
-const MIN_REMARK_CHARACTERS = 500_000;
-
 /**
  * Prints changes from one rules file to another, in rules and in access, for everybody or the users of a list. Needs no settings. Exit
  * code 0: no change; 1: changes; 2: a file cannot be read, or a rule cannot be compared.
@@ -83,9 +80,6 @@ function unlistedRemarks(files: readonly ForeignRules[], listedUsers: readonly U
 }
 
 function compare(oldFile: ParsedRulesFile, newFile: ParsedRulesFile, users: readonly UserLine[] | null): ForeignDiff {
-  const ruleCount = ({ rules }: ParsedRulesFile): number => [...rules.values()].flat().length;
-  if (oldFile.text.length + newFile.text.length > MIN_REMARK_CHARACTERS)
-    printRemark(`comparing ${ruleCount(oldFile)} rules with ${ruleCount(newFile)}`);
   const maxSteps = MIN_STEPS + COST_PER_CHARACTER * (oldFile.text.length + newFile.text.length);
   return withinBudget('the rules combine more names and users than can be compared', () =>
     diffForeign(oldFile.rules, newFile.rules, users, new WorkBudget(maxSteps)),

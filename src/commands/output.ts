@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { NamedError } from '../kernel/errors.js';
 import { reasonOf } from '../platform/files/plain-file.js';
 
@@ -57,6 +58,27 @@ export async function withProgress<T>(label: string | (() => string), work: Prom
   );
   return work.finally(() => clearInterval(timer));
 }
+
+/** Reports like `withProgress`, but from a thread, because `work` computes without a pause. */
+export async function withProgressThread<T>(label: string, work: () => Promise<T>): Promise<T> {
+  const workerData = { label, intervalMs: REPORT_INTERVAL_MS };
+  const thread = new Worker(PROGRESS_PROGRAM, { eval: true, workerData, execArgv: [] });
+  thread.on('error', () => undefined).unref();
+  try {
+    return await work();
+  } finally {
+    await thread.terminate();
+  }
+}
+
+const PROGRESS_PROGRAM = `
+  const { workerData: { label, intervalMs } } = require('node:worker_threads');
+  let reports = 0;
+  setInterval(() => {
+    reports += 1;
+    require('node:fs').writeSync(2, label + ': ' + (reports * intervalMs) / 1000 + ' s\\n');
+  }, intervalMs);
+`;
 
 export function placedLines(
   file: string,

@@ -1,7 +1,7 @@
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { SettingsRefused } from '../platform/settings/settings-loader.js';
 import { VERSION } from '../platform/operations/version.js';
-import { printRemark, UnusableInput } from './output.js';
+import { printRemark, UnusableInput, withProgressThread } from './output.js';
 import { SEVERITIES } from '../trino-rules/document/finding.js';
 
 /**
@@ -13,6 +13,16 @@ export const loadAction =
   async (...args: A): Promise<void> => {
     process.exitCode = await (await load())(...args);
   };
+
+/** The action of a command that computes without a pause. @param label what it does, in its reports of progress */
+export const computeAction = <A extends unknown[]>(
+  label: string,
+  load: () => Promise<(...args: A) => Promise<number>>,
+) =>
+  loadAction(async () => {
+    const compute = await load();
+    return (...args: A) => withProgressThread(label, () => compute(...args));
+  });
 
 const help = new Help();
 
@@ -92,7 +102,7 @@ export function addRulesCommands(parent: Command): void {
     .option('--raw-column-catalog <names>', 'with raw rows in columns (ACL_RAW_COLUMN_CATALOGS)', collectList)
     .option('--single-catalog', 'the files are the rules of a single catalog (<connector>.security=file)')
     .option('--trino <version>', 'the release of the engine, such as 484', parseRelease)
-    .action(loadAction(async () => (await import('./acl-check.js')).checkFiles));
+    .action(computeAction('checking', async () => (await import('./acl-check.js')).checkFiles));
 
   parent
     .command('diff')
@@ -101,7 +111,7 @@ export function addRulesCommands(parent: Command): void {
     .description('what changes from one rules file to another: rules, and who gains or loses which access')
     .option('--users <file>', 'only for these, one a line, with groups behind a colon: ana: analysts, sales')
     .option('--json', 'print the changes as JSON')
-    .action(loadAction(async () => (await import('./acl-diff.js')).diffRulesFiles));
+    .action(computeAction('comparing', async () => (await import('./acl-diff.js')).diffRulesFiles));
   parent
     .command('import')
     .argument('<rules>', 'an existing rules file, or a manifest with one')
@@ -110,7 +120,7 @@ export function addRulesCommands(parent: Command): void {
     .option('--catalog <file>', 'what the engine has, for patterns of names: catalog.schema.table a line, or CSV')
     .option('--out <file>', 'JSON, or YAML by its name; default: standard output')
     .option('--json', 'print the snapshot and what grants cannot say as JSON')
-    .action(loadAction(async () => (await import('./acl-import.js')).importRulesFile));
+    .action(computeAction('importing', async () => (await import('./acl-import.js')).importRulesFile));
   parent
     .command('test')
     .argument('<files...>', 'rules files, or manifests with one')
@@ -120,5 +130,5 @@ export function addRulesCommands(parent: Command): void {
     .option('--service-account <names>', 'no guarantee is about these (ACL_SERVICE_ACCOUNTS)', collectList)
     .option('--metadata-catalog <name>', 'not a part of everything (ACL_METADATA_CATALOG)')
     .addOption(new Option('--format <format>').choices(['text', 'json', 'sarif']).default('text'))
-    .action(loadAction(async () => (await import('./acl-test.js')).testGuarantees));
+    .action(computeAction('judging', async () => (await import('./acl-test.js')).testGuarantees));
 }

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GrantlineProcess, runGrantline } from '../support/service/grantline-process.js';
@@ -63,6 +65,14 @@ describe('grantline acl check', () => {
     expect(code).toBe(2);
     expect(stdout).toContain('/dev/zero:1:1: error: cannot be read: is a device');
     expect(stdout).toContain(`${yaml}:1:1: error: more than 8 MB of YAML: write it as JSON`);
+  });
+
+  it('says every two seconds that it goes on', async () => {
+    const child = spawn(process.execPath, ['dist/main.js', 'acl', 'check', '-'], { stdio: ['pipe', 'ignore', 'pipe'] });
+    const [report] = (await once(child.stderr, 'data')) as [Buffer];
+    expect(report.toString()).toBe('checking: 2 s\n');
+    child.stdin.end('{"catalogs": [{"user": "ana", "allow": "all"}]}');
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it('ends with 2 on wrong usage', async () => {
