@@ -354,6 +354,7 @@ test('a one-time password stands under the name of its person alone', async ({ p
   await expect(page).toHaveURL(new RegExp(`/people/${ona}$`));
   await expect(page.getByRole('heading', { level: 1, name: /ot_ona/ })).toBeVisible();
   await main.getByRole('link', { name: 'People' }).click();
+  await page.getByRole('textbox', { name: 'Search' }).fill('ot_pim');
   await page.getByRole('link', { name: 'ot_pim' }).click();
   await expect(page).toHaveURL(new RegExp(`/people/${pim}$`));
   await page.getByRole('button', { name: 'One-time password…' }).click();

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Route } from '@playwright/test';
 import { column, failed } from '../support/fakes/fake-trino.js';
 import { expectAccessible } from './running/accessibility.js';
 import { expect, passwordOf, test } from './running/console-test.js';
@@ -257,14 +258,17 @@ test('further rows that cannot be read are asked for once, and again by Retry; a
   await expect(status).toHaveText(/^the first 1,000 rows, /);
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
-  await page.route('**/rows?**after=**', async (route) => {
+  const holdBack = async (route: Route): Promise<void> => {
     await released;
     await route.continue();
-  });
+  };
+  await page.route('**/rows?**after=**', holdBack, { times: 1 });
   const late = page.waitForRequest(/rows\?.*after=/);
   await page.keyboard.press('Tab');
   await page.evaluate('window.scrollTo(0, document.body.scrollHeight)');
   await late;
+  await editor.press('Control+a');
+  await editor.press('Delete');
   await editor.fill('SELECT few');
   await editor.press('Control+Enter');
   await expect(status).toHaveText(/^1 row, /);
