@@ -365,7 +365,7 @@ async function judgedRestore(
 const UNREADABLE_FINDING: Finding = {
   code: 'rules-unreadable',
   severity: 'error',
-  message: 'the rules of that version cannot be read completely, so they are not published again',
+  message: 'that version has no rules, or none that can be read completely, so it is not published',
 };
 
 /** Refuses to restore a version that was found at a target, because OPA decides by snapshots, and that version has none. */
