@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 const BETWEEN_PROBES = 200;
+/** A request may stay without an end whatever its signal says (seen once with Node 20's fetch, at an engine that was starting). */
+const MOST_OF_A_PROBE = 60_000;
 
 /**
  * Asks `probe` again and again until it answers something, and returns that.
@@ -11,7 +13,7 @@ export async function until<T>(what: string, within: number, probe: () => Promis
   let lastFailure: unknown;
   do {
     try {
-      const answer = await probe();
+      const answer = await Promise.race([probe(), pause(MOST_OF_A_PROBE, undefined, { ref: false })]);
       if (answer !== undefined) return answer;
     } catch (failure) {
       if (failure instanceof Hopeless) throw failure;
