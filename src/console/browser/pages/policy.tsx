@@ -6,7 +6,7 @@ import { usePreview } from '../api/drafts.js';
 import { refreshAccess, useLastActor } from '../api/entries.js';
 import { queryClient, useOwnAccount } from '../api/session.js';
 import { readFirstRows, type Rows } from '../api/statements.js';
-import { parseRefusal } from '../domain/engine-refusal.js';
+import { parseRefusal } from '../domain/sql-statement.js';
 import {
   addressOfPolicy,
   formOfPolicy,

@@ -1,3 +1,12 @@
+/** Spaces, comments and parentheses before the first word of a statement. */
+const BEFORE_FIRST_WORD = /^(?:\s|\(|--.*|\/\*[\s\S]*?\*\/)+/;
+
+/** Whether a statement only reads, so that running it again changes nothing. An INSERT is not, though it has a result: the number of rows. */
+export function isRepeatable(sql: string): boolean {
+  const text = sql.replace(BEFORE_FIRST_WORD, '');
+  return /^(?:select|with|table|values|show|desc|describe|explain(?!\s+analyze))\b/i.test(text);
+}
+
 /**
  * Parses the message of PERMISSION_DENIED about a table (io.trino.spi.security.AccessDeniedException of Trino 483), such as
  * `Access Denied: Cannot select from columns [a, b] in table or view c.s.t`. Null: the message is not about a table.
