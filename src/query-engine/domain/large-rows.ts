@@ -2,8 +2,7 @@ import { csvField } from '../../kernel/csv.js';
 import type { EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
 import { JsonScanner, parseWithoutRounding } from './json-scanner.js';
-import { ProtocolBreach } from './reading.js';
-import type { RowsFormat } from './row-loop.js';
+import { breachFor, type RowsFormat } from './row-loop.js';
 
 type ContainerType = Extract<EngineType, { kind: 'array' | 'map' | 'row' }>;
 type RowType = Extract<EngineType, { kind: 'row' }>;
@@ -27,7 +26,7 @@ export function* partsOfRows(
   for (let hasMore = true; hasMore; hasMore = scanner.skipIf(',')) {
     const start = scanner.skipValue();
     const row = source.subarray(start, scanner.position);
-    if (!new JsonScanner(row).isNext('[')) throw new ProtocolBreach('a row that is not a list');
+    if (!new JsonScanner(row).isNext('[')) throw breachFor('no-list');
     if (format === 'json') yield ',';
     yield* format === 'csv' ? csvParts(row, type, partBytes) : jsonParts(row, type, partBytes);
     if (format !== 'json') yield format === 'csv' ? '\r\n' : '\n';
@@ -97,15 +96,14 @@ function* membersOf(json: Buffer, type: ContainerType, open: '[' | '{', close: '
     const keyStart = type.kind === 'map' ? scanner.skipValue() : null;
     const keyEnd = keyStart === null ? null : scanner.position;
     if (keyEnd !== null) scanner.expect(':');
-    if (keyStart !== null && json[keyStart] !== QUOTE) throw new ProtocolBreach('the answer is not JSON');
+    if (keyStart !== null && json[keyStart] !== QUOTE) throw breachFor('no-json');
     const valueStart = scanner.skipValue();
     const valueType =
       type.kind === 'array' ? type.element : type.kind === 'map' ? type.value : type.fields[count]?.type;
     if (valueType === undefined) break;
     yield { start: keyStart ?? valueStart, keyEnd, valueStart, end: scanner.position, valueType };
   }
-  if (type.kind === 'row' && count !== type.fields.length)
-    throw new ProtocolBreach('a row with another number of values than there are columns');
+  if (type.kind === 'row' && count !== type.fields.length) throw breachFor('other-count');
   if (!isEmpty) scanner.expect(close);
 }
 

@@ -4,8 +4,7 @@ import type { Column, EngineType } from './engine-type.js';
 import { apiConverter, type ApiValue } from './engine-value.js';
 import { JsonScanner, parseWithoutRounding } from './json-scanner.js';
 import { partsOfRows } from './large-rows.js';
-import { ProtocolBreach } from './reading.js';
-import { COPY_KINDS, type PassOutcome, type RowLoop, type RowsFormat } from './row-loop.js';
+import { breachFor, COPY_KINDS, type RowLoop, type RowsFormat } from './row-loop.js';
 
 const FORMAT_BY_MEDIA_TYPE: Readonly<Record<string, RowsFormat>> = {
   'application/json': 'json',
@@ -104,13 +103,3 @@ const COPY_KIND_BY_TYPE: Readonly<Record<EngineType['kind'], keyof typeof COPY_K
   ...{ boolean: 'plain', integer: 'plain', varbinary: 'plain', text: 'plain' },
   ...{ array: 'other', row: 'other', map: 'other', opaque: 'other' },
 };
-
-const BREACH_MESSAGES = {
-  'no-json': 'the answer is not JSON',
-  'other-count': 'a row with another number of values than there are columns',
-  'no-list': 'a row that is not a list',
-} as const satisfies Partial<Record<PassOutcome, string>>;
-
-function breachFor(outcome: keyof typeof BREACH_MESSAGES): ProtocolBreach {
-  return new ProtocolBreach(BREACH_MESSAGES[outcome]);
-}

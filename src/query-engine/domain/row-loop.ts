@@ -1,3 +1,5 @@
+import { ProtocolBreach } from './reading.js';
+
 export type RowsFormat = 'json' | 'ndjson' | 'csv';
 
 /** The part of the WebAssembly API that is used here. Node's type definitions do not declare WebAssembly. */
@@ -14,6 +16,16 @@ export const COPY_KINDS = { plain: 0, digits: 1, float: 2, other: 3 } as const;
  * others mean invalid rows. `other-count`: a row has more or fewer values than there are columns. `no-list`: a row is not a list.
  */
 export type PassOutcome = 'written' | 'value' | 'no-json' | 'other-count' | 'no-list';
+
+const BREACH_MESSAGES = {
+  'no-json': 'the answer is not JSON',
+  'other-count': 'a row with another number of values than there are columns',
+  'no-list': 'a row that is not a list',
+} as const satisfies Partial<Record<PassOutcome, string>>;
+
+export function breachFor(outcome: keyof typeof BREACH_MESSAGES): ProtocolBreach {
+  return new ProtocolBreach(BREACH_MESSAGES[outcome]);
+}
 
 /** Exports of the WebAssembly program in `row-loop/`. Positions are addresses in `memory`. `begin` and `resume` return indexes of PASS_OUTCOMES. */
 interface Program {
