@@ -300,7 +300,7 @@ function engineNames(principals: readonly PolicyPrincipal[]): string[] {
 }
 
 function holderText({ name, holder }: { name: string; holder: 'account' | 'engine' }): string {
-  return `The name ${name} belongs to ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}.`;
+  return `The name ${name} belongs to ${holder === 'account' ? 'an account' : 'an engine principal in another spelling, which is in use'}.`;
 }
 
 /** Whether a policy can take a privilege away from the holder of a grant. */

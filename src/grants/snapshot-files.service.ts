@@ -196,7 +196,7 @@ export class SnapshotFilesService {
     const takenNames = await this.names.claimEngineNames([...new Set(engineNames.map(({ name }) => name))]);
     const pathsByName = groupBy(engineNames, ({ name }) => foldedName(name));
     return takenNames.flatMap(({ name, holder }) => {
-      const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling'}`;
+      const message = `is the name of ${holder === 'account' ? 'an account' : 'an engine principal in another spelling, which is in use'}`;
       return (pathsByName.get(foldedName(name)) ?? []).map(({ path }) => ({ path, message }));
     });
   }

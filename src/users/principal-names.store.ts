@@ -1,7 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../kernel/clock.js';
 import { DatabaseSession } from '../platform/database/database-session.js';
+import { Settings } from '../platform/settings/settings.js';
 import { type Account, accountKey, type HeldName, type NameHolder } from './domain/account.js';
+
+/** SQL for names with their holders, compared without case. $1: the names */
+const HELD_NAMES = `principal_names AS held
+  JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")`;
+
+/** SQL condition: no engine principal can have the name. $2: service accounts, which no table refers to; $3: now */
+const IS_TAKEN = `(held.holder <> 'engine' OR held.name <> asked.name
+  AND (held.name = ANY ($2::text[]) OR is_engine_name_used(held.name, $3)))`;
 
 /** The names of accounts and engine principals (programs), in one table. A name has one holder, whatever the case of its letters. */
 @Injectable()
@@ -9,6 +18,7 @@ export class PrincipalNames {
   constructor(
     private readonly session: DatabaseSession,
     private readonly clock: Clock,
+    private readonly settings: Settings,
   ) {}
 
   /** Claims names for accounts. @returns the names that others hold already, with their holders */
@@ -34,11 +44,8 @@ export class PrincipalNames {
       const [holder] = (await this.claimForAccounts([nextName])).values();
       if (holder !== undefined) return holder;
     }
-    await this.session.query('UPDATE principal_names SET former_of = $2 WHERE name = $1 AND name <> $3', [
-      username,
-      id,
-      nextName,
-    ]);
+    const update = 'UPDATE principal_names SET former_of = $2 WHERE name = $1 AND name <> $3';
+    await this.session.query(update, [username, id, nextName]);
     return null;
   }
 
@@ -65,12 +72,11 @@ export class PrincipalNames {
   private async findHolders(names: readonly string[]): Promise<Map<string, NameHolder>> {
     if (names.length === 0) return new Map();
     const holders = await this.session.query<NameHolder & { asked: string }>(
-      `WITH asked AS (SELECT * FROM unnest($1::text[], $2::text[]) AS asked (name, key)),
-            same AS (
-              SELECT asked.name AS asked, held.* FROM asked
-                JOIN principal_names held ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
-              UNION ALL
-              SELECT asked.name, held.* FROM asked JOIN principal_names held ON held.account_key = asked.key)
+      `WITH same AS (
+         SELECT asked.name AS asked, held.* FROM ${HELD_NAMES}
+         UNION ALL
+         SELECT asked.name, held.* FROM unnest($1::text[], $2::text[]) AS asked (name, key)
+           JOIN principal_names held ON held.account_key = asked.key)
        SELECT asked, name, CASE WHEN former_of IS NULL THEN holder ELSE 'former' END AS holder,
               former_of AS "formerOf" FROM same`,
       [names, names.map(accountKey)],
@@ -79,11 +85,21 @@ export class PrincipalNames {
   }
 
   /**
-   * Claims names for engine principals, never to be freed. Must be called before a grant or a policy names an engine principal.
+   * Claims names for engine principals, never to be freed. Must be called before a grant or a policy names an engine principal. One that
+   * nothing live names takes the requested spelling.
    * @returns the names that belong to an account, or to an engine principal in another spelling
    */
   async claimEngineNames(names: readonly string[]): Promise<HeldName[]> {
     if (names.length === 0) return [];
+    // Locks and tests are separate statements: the test sees the entries of the transactions that held locks.
+    const lockOthers = `SELECT FROM ${HELD_NAMES} WHERE held.name <> asked.name AND held.holder = 'engine' ORDER BY held.name FOR UPDATE OF held`;
+    const otherSpellings = await this.session.query(lockOthers, [names]);
+    if (otherSpellings.length > 0)
+      await this.session.query(
+        `UPDATE principal_names SET name = same.asked FROM (SELECT held.name, asked.name AS asked FROM ${HELD_NAMES} WHERE NOT ${IS_TAKEN}) AS same
+          WHERE principal_names.name = same.name AND same.name <> same.asked`,
+        this.valuesOf(names),
+      );
     // A fixed order of insertion prevents deadlocks between concurrent calls.
     await this.session.query(
       `INSERT INTO principal_names (name, holder, claimed_at)
@@ -91,17 +107,20 @@ export class PrincipalNames {
        ON CONFLICT DO NOTHING`,
       [names, this.clock.now()],
     );
+    // No other transaction respells the names before this one ends.
+    await this.session.query(`SELECT FROM ${HELD_NAMES} WHERE held.name = asked.name FOR KEY SHARE OF held`, [names]);
     return this.findTakenEngineNames(names);
   }
 
   /** Returns what claimEngineNames would return, but claims no names. */
   findTakenEngineNames(names: readonly string[]): Promise<HeldName[]> {
     return this.session.query<HeldName>(
-      `SELECT held.name, held.holder FROM principal_names AS held
-       JOIN unnest($1::text[]) AS asked (name) ON lower(held.name COLLATE "C") = lower(asked.name COLLATE "C")
-       WHERE held.holder <> 'engine' OR held.name <> asked.name
-       ORDER BY held.name`,
-      [names],
+      `SELECT held.name, held.holder FROM ${HELD_NAMES} WHERE ${IS_TAKEN} ORDER BY held.name`,
+      this.valuesOf(names),
     );
+  }
+
+  private valuesOf(names: readonly string[]): unknown[] {
+    return [names, this.settings.acl.serviceAccounts, this.clock.now()];
   }
 }

@@ -187,6 +187,68 @@ describe('grants', () => {
     expect((await admin.post('/api/auth/register', register)).body).toMatchObject({ code: 'username_taken' });
   });
 
+  it('name an engine principal in one spelling, which can change while nothing names it', async () => {
+    const resource = { catalog: 'spelled' };
+    const toEngine = (name: string) => admin.post(GRANTS, toAlice({ principal: { type: 'engine', name }, resource }));
+    const first = await toEngine('Dash');
+    const path = `${GRANTS}/${String(first.body?.['id'])}`;
+    expect((await toEngine('dash')).body).toMatchObject({
+      code: 'name_taken',
+      detail: expect.stringContaining('The name Dash belongs to an engine principal in another spelling') as string,
+    });
+    await admin.delete(path);
+    const draft = { grant: [toAlice({ principal: { type: 'engine', name: 'dash' }, resource })] };
+    expect((await admin.post('/api/admin/access/preview', draft)).body).toMatchObject({ checks: [] });
+
+    expect((await toEngine('dash')).status).toBe(201);
+    expect((await admin.get(path)).body).toMatchObject({ state: 'revoked', principal: { name: 'dash' } });
+    expect((await toEngine('Dash')).body).toMatchObject({ code: 'name_taken' });
+    expect((await toEngine('SERVICE-ACCOUNT-ETL')).body).toMatchObject({ code: 'name_taken' });
+  });
+
+  it('leave an engine principal its spelling while anything names it', async () => {
+    const { body: group } = await admin.post('/api/admin/groups', { name: 'dashboards' });
+    const member = `/api/admin/groups/${String(group?.['id'])}/members/engine:Report`;
+    const engine = { type: 'engine', name: 'Report' };
+    const deny = { kind: 'deny', resource: ORDERS };
+    const scope = { resource: ORDERS, privileges: ['SELECT'] };
+    const guarantee = { name: 'report', mode: 'reported', kind: 'always', principal: engine, ...scope };
+    const acting = {
+      principal: { type: 'engine', name: 'portal' },
+      resource: { as: engine },
+      privileges: ['IMPERSONATE'],
+    };
+    const uses: [string, object][] = [
+      [GRANTS, acting],
+      ['/api/admin/policies', { ...deny, principal: engine }],
+      ['/api/admin/policies', { ...deny, principal: { type: 'everyone' }, except: [engine] }],
+      ['/api/admin/policies', { ...deny, principal: { type: 'everyone' }, resource: { queries: engine } }],
+      ['/api/admin/guarantees', guarantee],
+    ];
+    const respelled = toAlice({ principal: { type: 'engine', name: 'REPORT' } });
+    const names = async () => (await admin.post(GRANTS, respelled)).body?.['code'];
+
+    expect((await admin.send('PUT', member)).status).toBe(204);
+    expect(await names()).toBe('name_taken');
+    await admin.delete(member);
+    for (const [path, body] of uses) {
+      const { status, headers } = await admin.post(path, body);
+      expect([status, await names()]).toEqual([201, 'name_taken']);
+      await admin.delete(headers.get('location') ?? '');
+    }
+    expect(await names()).toBeUndefined();
+  });
+
+  it('to one engine principal in two spellings at once are given in one alone', async () => {
+    const to = (name: string) => admin.post(GRANTS, toAlice({ principal: { type: 'engine', name } }));
+    for (let round = 0; round < 10; round += 1) {
+      const former = await to(`Race-${round}`);
+      await admin.delete(`${GRANTS}/${String(former.body?.['id'])}`);
+      const given = await Promise.all([to(`Race-${round}`), to(`race-${round}`)]);
+      expect(given.map(({ status }) => status).sort()).toEqual([201, 409]);
+    }
+  });
+
   it('come and go together in a batch', async () => {
     const { body: old } = await admin.post(GRANTS, toAlice({ resource: { catalog: 'batch' } }));
     const grant = [
