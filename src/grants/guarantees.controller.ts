@@ -60,14 +60,15 @@ export class GuaranteesController {
   @Post()
   @BodyLimits(ADMINISTRATION)
   @ApiBody({ type: GuaranteeDto })
-  @ApiCreatedResponse({ type: GuaranteeResponse })
+  @ApiCreatedResponse({ type: GuaranteeResponse, ...ETAG_ANSWER })
   async create(
     @Body() body: object,
     @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<GuaranteeResponse> {
     const recordedGuarantee = await this.guarantees.write(null, body, context, null);
-    void reply.header('Location', `/api/admin/guarantees/${recordedGuarantee.guarantee.id}`);
+    const address = `/api/admin/guarantees/${recordedGuarantee.guarantee.id}`;
+    void reply.headers({ Location: address, ETag: guaranteeVersion(recordedGuarantee) });
     return this.toResponse(recordedGuarantee);
   }
 

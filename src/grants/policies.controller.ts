@@ -37,14 +37,14 @@ export class PoliciesController {
   @ApiRoute('createPolicy', 'Make a row filter, a mask, a hidden column or a deny', 'mask_conflict', ...WRITE_REFUSALS)
   @Post()
   @BodyLimits(ADMINISTRATION)
-  @ApiCreatedResponse({ type: PolicyResponse })
+  @ApiCreatedResponse({ type: PolicyResponse, ...ETAG_ANSWER })
   async create(
     @Body() body: PolicyDto,
     @CurrentAuditContext() context: AuditContext,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PolicyResponse> {
     const { policy, warnings } = await this.policies.create(toNewPolicy(body), context);
-    void reply.header('Location', `/api/admin/policies/${policy.id}`);
+    void reply.headers({ Location: `/api/admin/policies/${policy.id}`, ETag: policyVersion(policy) });
     return toPolicyResponse(policy, warnings);
   }
 

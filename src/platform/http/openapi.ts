@@ -213,7 +213,7 @@ function describeProblems(operation: Operation, path: string, method: (typeof ME
   delete operation['x-problems'];
   const answer201 = operation.responses['201'];
   if (answer201 !== undefined && !('$ref' in answer201))
-    answer201.headers = { Location: requiredHeader({ type: 'string' }) };
+    answer201.headers = { ...answer201.headers, Location: requiredHeader({ type: 'string' }) };
   const codeSets = new Map<number, Set<ErrorCode>>(EARLY_STATUSES.map((status) => [status, new Set(['bad_request'])]));
   for (const code of codes) {
     const { status } = ERRORS[code];

@@ -1,16 +1,19 @@
 import type { ApiClient } from './api-client.js';
 
 /**
- * Expects that nobody replaces or deletes an entry by an older version than its last one.
- * @param path of the entry, which is deleted in the end @param body that it was made of
+ * Makes an entry, and expects that nobody replaces or deletes it by an older version than its last one.
+ * @param list path of the list; the entry is deleted in the end
  */
-export async function expectVersions(admin: ApiClient, path: string, body: object): Promise<void> {
+export async function expectVersions(admin: ApiClient, list: string, body: object): Promise<void> {
+  const made = await admin.post(list, body);
+  const path = made.headers.get('location') ?? '';
   const condition = (ifMatch?: string) => (ifMatch === undefined ? {} : { 'If-Match': ifMatch });
   const put = (description: string, ifMatch?: string) =>
     admin.send('PUT', path, { ...body, description }, condition(ifMatch));
   const remove = async (ifMatch: string) => (await admin.send('DELETE', path, undefined, condition(ifMatch))).status;
   const version = async () => (await admin.get(path)).headers.get('etag') ?? '';
-  const first = await version();
+  const first = made.headers.get('etag') ?? '';
+  expect(await version()).toBe(first);
 
   const changed = await put('second', first);
   expect(changed).toMatchObject({ status: 200, body: { description: 'second' } });
