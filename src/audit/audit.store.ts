@@ -52,10 +52,10 @@ export class AuditStore {
          AND ($3::timestamptz IS NULL OR e.at >= $3) AND ($4::timestamptz IS NULL OR e.at < $4)
          AND ($5::integer IS NULL OR e.actor_id = $5 OR (e.subject_type = 'user' AND e.subject_id = $5::text))
          AND ($6::text IS NULL
-           OR lower($6) IN (lower(e.actor_name), CASE e.subject_type WHEN 'user' THEN lower(e.subject_name) END))
+           OR caseless($6) IN (caseless(e.actor_name), CASE e.subject_type WHEN 'user' THEN caseless(e.subject_name) END))
          AND ($7::text IS NULL OR (e.subject_type = $7 AND e.subject_id = $8))
          AND ($9::text IS NULL OR e.request_id = $9)
-         AND ($10::text IS NULL OR strpos(lower(${SEARCH_TEXT_SQL}), lower($10)) > 0)
+         AND ($10::text IS NULL OR strpos(caseless(${SEARCH_TEXT_SQL}), caseless($10)) > 0)
        ORDER BY e.id DESC LIMIT $11`,
       [
         ...[after, event, from, to, typeof user === 'number' ? user : null, typeof user === 'string' ? user : null],

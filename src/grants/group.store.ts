@@ -106,7 +106,7 @@ export class GroupStore {
     const [userId, engineName] = member === null ? [null, null] : memberValues(member);
     const rows = await this.session.query<Group>(
       `${SELECT_GROUPS} AND g.id > $1
-         AND ($2::text IS NULL OR strpos(lower(g.name), lower($2)) > 0)
+         AND ($2::text IS NULL OR strpos(caseless(g.name), caseless($2)) > 0)
          AND ($3::integer IS NULL OR g.id IN (SELECT group_id FROM group_members WHERE user_id = $3))
          AND ($4::text IS NULL OR g.id IN (SELECT group_id FROM group_members WHERE engine_name = $4))
        ORDER BY g.id LIMIT $5`,

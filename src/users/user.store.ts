@@ -37,7 +37,7 @@ const EMAIL_INDEX = 'users_email_in_any_case';
 /** FROM and WHERE for a UserFilter. Uses strpos, because LIKE would read the underscores of usernames as wildcards. */
 const FROM_FILTERED_USERS = `
   FROM users u
- WHERE ($1::text IS NULL OR strpos(lower(u.username), lower($1)) > 0 OR strpos(lower(u.email), lower($1)) > 0)
+ WHERE ($1::text IS NULL OR strpos(caseless(u.username), caseless($1)) > 0 OR strpos(caseless(u.email), caseless($1)) > 0)
    AND ($2::text IS NULL OR u.role = $2) AND ($3::boolean IS NULL OR u.is_active = $3)
    AND ($4::text IS NULL OR u.source = $4)`;
 

@@ -136,6 +136,26 @@ describe('lists', () => {
     });
   });
 
+  it('are searched in any case, letters beyond ASCII included', async () => {
+    const group = { type: 'group', id: await idOf(GROUPS, { name: 'Ärzte in Łódź' }) };
+    const person = await idOf('/api/admin/users', { username: 'Ünal', email: 'unal@example.org' });
+    const ofPerson = {
+      principal: { type: 'user', id: person },
+      resource: { catalog: 'sales' },
+      privileges: ['SELECT'],
+    };
+    const ofProgram = { ...ofPerson, principal: { type: 'engine', name: 'Šípek' } };
+    const grants = [await idOf(GRANTS, ofPerson), await idOf(GRANTS, ofProgram)];
+    const deny = await idOf(POLICIES, { kind: 'deny', principal: group, resource: ORDERS });
+
+    expect(await found(`${GROUPS}?q=äRZTE IN łÓDŹ`)).toEqual([group.id]);
+    expect(await found('/api/admin/users?q=üNAL')).toEqual([person]);
+    expect([await found(`${GRANTS}?q=üNAL`), await found(`${GRANTS}?q=šÍPEK`)]).toEqual(grants.map((id) => [id]));
+    expect(await found(`${POLICIES}?q=ÄRZTE`)).toEqual([deny]);
+    for (const query of ['q=üNAL&event=account_created', 'user=üNAL&event=account_created'])
+      expect((await admin.get(`/api/admin/audit?${query}`)).body?.['items']).toHaveLength(1);
+  });
+
   it('of groups are by a part of the name, and by who is in them', async () => {
     const [north, south] = [await idOf(GROUPS, { name: 'North_sales' }), await idOf(GROUPS, { name: 'South sales' })];
     await admin.send('PUT', `${GROUPS}/${south}/members/${ids.bob}`);

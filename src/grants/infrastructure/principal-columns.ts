@@ -107,12 +107,12 @@ export const filterCondition = (row: string, column = 'NULL::text') => `
       AND (${row}.schema_name IS NULL OR ${row}.schema_name = $16)
       AND (${row}.table_name IS NULL OR ${row}.table_name = $17)))
   AND ($18::text IS NULL
-    OR strpos(lower(concat_ws('.', ${row}.catalog_name, ${row}.schema_name, ${row}.table_name, ${column})), lower($18)) > 0
-    OR strpos(lower(${row}.engine_name), lower($18)) > 0 OR strpos(lower(${row}.as_engine_name), lower($18)) > 0
-    OR ((${row}.is_for_everyone OR ${row}.is_as_everyone) AND strpos('everyone', lower($18)) > 0)
-    OR (${row}.node_kind IN ('everything', 'engine') AND strpos(${row}.node_kind, lower($18)) > 0)
-    OR EXISTS (SELECT FROM users WHERE id IN (${row}.user_id, ${row}.as_user_id) AND strpos(lower(username), lower($18)) > 0)
-    OR EXISTS (SELECT FROM groups WHERE id IN (${row}.group_id, ${row}.as_group_id) AND strpos(lower(name), lower($18)) > 0))`;
+    OR strpos(caseless(concat_ws('.', ${row}.catalog_name, ${row}.schema_name, ${row}.table_name, ${column})), caseless($18)) > 0
+    OR strpos(caseless(${row}.engine_name), caseless($18)) > 0 OR strpos(caseless(${row}.as_engine_name), caseless($18)) > 0
+    OR ((${row}.is_for_everyone OR ${row}.is_as_everyone) AND strpos('everyone', caseless($18)) > 0)
+    OR (${row}.node_kind IN ('everything', 'engine') AND strpos(${row}.node_kind, caseless($18)) > 0)
+    OR EXISTS (SELECT FROM users WHERE id IN (${row}.user_id, ${row}.as_user_id) AND strpos(caseless(username), caseless($18)) > 0)
+    OR EXISTS (SELECT FROM groups WHERE id IN (${row}.group_id, ${row}.as_group_id) AND strpos(caseless(name), caseless($18)) > 0))`;
 
 export function filterValues(filter: EntryFilter, metadataCatalog: string | null): unknown[] {
   const { principal, catalog, schema, table, routine, kind, targetPrincipal, covering, text } = filter;

@@ -10,7 +10,8 @@ export type Column =
   | { type: 'id' | 'boolean' | 'time'; sql: string };
 
 /** A text column that is compared without case (RFC 7643 section 4.1). */
-export const caseInsensitive = (sql: string): Column => ({ type: 'text', sql, expression: (text) => `lower(${text})` });
+export const caseInsensitive = (sql: string): Column => ({ type: 'text', sql, expression: caselessSql });
+const caselessSql = (sql: string): string => `caseless(${sql})`;
 
 /** An attribute that is a list of entries. `existsSql` makes the condition that at least one entry fulfils `condition`. */
 export interface ListAttribute {
