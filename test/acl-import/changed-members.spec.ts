@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { BudgetExceeded } from '../../src/trino-rules/document/work-budget.js';
-import { runs } from '../support/landing.js';
+import { runs, shareOf } from '../support/landing.js';
 import { anyForeignRules, FOREIGN_USERS } from '../support/snapshots/any-foreign-rules.js';
 import type { ListedUser } from '../../src/rules-files/foreign/audiences.js';
 import { imported } from './imported.js';
@@ -102,7 +102,7 @@ const TAKEN_TOGETHER: Record<string, { users: string; rules: Record<string, obje
 };
 
 describe('who is put into a group, or taken out of one, after an import', () => {
-  it.each(CASES)('has what the file gives a user of exactly these groups: $name', async (kept) => {
+  it.each(shareOf(CASES))('has what the file gives a user of exactly these groups: $name', async (kept) => {
     const { asked, more, less } = await membershipChanges(kept);
     const first = (answers: object[]) => ({ count: answers.length, first: answers.slice(0, 3) });
     expect({ asked: asked > 100, more: first(more), less: first(less) }).toEqual({

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../../../test/support/landing.js';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { Chance } from '../../../test/support/snapshots/chance.js';
 import { aSnapshot, NOW } from '../../../test/support/snapshots/snapshot-builder.js';
@@ -107,7 +108,7 @@ describe('compiled rules', () => {
           expect(error.parentAtLimit.rulesInAll).toBeLessThanOrEqual(document.tables.length);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from '../../../test/support/landing.js';
 import { anySnapshot } from '../../../test/support/snapshots/any-snapshot.js';
 import { anyHostileSnapshot } from '../../../test/support/snapshots/hostile-snapshot.js';
 import { snapshotOfActing } from '../../../test/support/snapshots/rich-snapshots.js';
@@ -17,7 +18,7 @@ describe("the proof of a bundle's data", () => {
       fc.property(anySnapshot(), fc.boolean(), (snapshot, rulesFile) => {
         expect(messages({ ...snapshot, settings: { ...snapshot.settings, rulesFile } })).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -26,7 +27,7 @@ describe("the proof of a bundle's data", () => {
       fc.property(anyHostileSnapshot(), (snapshot) => {
         expect(messages(snapshot)).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
