@@ -3,6 +3,7 @@ import { LOG_MARKERS } from '../../kernel/log-marker.js';
 import { parseSettings } from '../settings/settings-parser.js';
 import {
   codeInGuide,
+  commandBlocks,
   entryOf,
   headingsOf,
   proseLines,
@@ -55,6 +56,14 @@ describe('docs/operations.md', () => {
       Object.entries(fires).map(([alert, seconds]) => [fault, `[${alert}](#${alert.toLowerCase()})`, String(seconds)]),
     );
     expect(tableOf('What fires when a part fails').filter((cells) => cells.length === 3)).toEqual(fires);
+  });
+
+  it('changes replicas by values of the chart alone, as autoscalers and upgrades undo `kubectl scale`', () => {
+    expect(commandBlocks().filter(({ script }) => /^\s*kubectl\b.*\bscale\b/m.test(script))).toEqual([]);
+    const values = readFileSync('helm/grantline/values.yaml', 'utf8');
+    const named = ['replicaCount', 'autoscaling', 'minReplicas', 'maxReplicas'];
+    expect(named.filter((name) => !new RegExp(`^ *${name}:`, 'm').test(values))).toEqual([]);
+    expect(named.filter((name) => !entryOf('GrantlinePasswordsTurnedAway').includes(`\`${name}`))).toEqual([]);
   });
 
   it('has short lines', () => {
