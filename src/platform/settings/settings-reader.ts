@@ -144,9 +144,11 @@ export class SettingsReader {
   /** A comma-separated list of some of `choices`, in the order of the setting. */
   choices<T extends string>(name: string, fallback: readonly T[], choices: readonly T[]): readonly T[] {
     const entries = this.list(name);
-    const matches = choices.filter((choice) => entries.includes(choice));
+    const matches = entries.flatMap((each) => choices.filter((choice) => choice === each));
+    const repeated = matches.find((each, index) => matches.indexOf(each) !== index);
     if (matches.length !== entries.length) this.report(name, `must be one of ${choices.join(', ')}, or a list of them`);
-    return matches.length === 0 ? fallback : entries.flatMap((each) => matches.filter((choice) => choice === each));
+    if (repeated !== undefined) this.report(name, `names ${repeated} twice`);
+    return matches.length === 0 ? fallback : matches;
   }
 
   /** The value of the JSON file that a setting names; null: it cannot be read, or holds no JSON. */

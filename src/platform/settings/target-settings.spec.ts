@@ -56,7 +56,7 @@ describe('the targets of the rules', () => {
 
   it.each<[string, Record<string, string>, unknown, RegExp]>([
     ['an unknown target', { ACL_TARGET: 'file,s3' }, null, /^ACL_TARGET must be one of file, configmap/],
-    ['a target twice', { ACL_TARGET: 'file,file' }, null, /^ACL_TARGET must be one of/],
+    ['a target twice', { ACL_TARGET: 'file,file' }, null, /^ACL_TARGET names file twice$/],
     [
       'a list beside a namespace',
       { ...CLUSTER, ACL_CONFIGMAP_NAMESPACE: 'engine', ACL_CONFIGMAP_NAME: 'a/rules,b/rules' },
