@@ -85,6 +85,15 @@ describe('acl test', () => {
     expect((await judge([always], opened({ user: 'ana', privileges: ['SELECT'] }))).stdout).toContain(
       'anybody else may not SELECT from hr.',
     );
+    const queries = { resource: { queries: { type: 'everyone' } }, privileges: ['VIEW_QUERIES'] };
+    const breach = 'anybody else may view queries of any other user by queries[0]';
+    const { stdout } = await judge([{ ...never, ...queries }], { queries: [{ allow: ['view'] }] });
+    expect(stdout.split('\n').map((line) => line.replace(/ \(.*/, ''))).toEqual([
+      expect.stringContaining('BROKEN'),
+      `  ${breach}`,
+      '1 judged, 1 broken',
+      '',
+    ]);
   });
 
   it('finds two privileges that nobody may have both of', async () => {

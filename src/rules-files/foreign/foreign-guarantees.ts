@@ -139,16 +139,22 @@ export function testForeignGuarantees(
 
   const evaluator = new Evaluator(document, patterns);
   const verdicts = judge.verdicts().map(({ guarantee, isBroken, brokenBy, witnesses }): ForeignVerdict => {
-    const allWitnesses = (isBroken ? witnesses : []).flatMap((each) => [each, each.secondWitness ?? []].flat());
-    const breaches = allWitnesses.map((witness): ForeignBreach => {
+    const breachOf = (witness: Witness): ForeignBreach => {
       const { userPosition, privilege, fact } = witness;
       const name = universe.names()[userPosition] ?? '';
       const location = decidingRule(evaluator, fact, name);
       const rule = location && conversion.sourceOf(document[location.section][location.index] ?? {});
       const person = universe.isRepresentative(userPosition) ? markRepresentative(name) : name;
       return { person, privilege, fact, message: breachText(guarantee, witness, person), rule };
-    });
-    return { guarantee, isBroken, brokenBy, breaches };
+    };
+    const allBreaches = (isBroken ? witnesses : []).map((each) =>
+      [each, each.secondWitness ?? []].flat().map(breachOf),
+    );
+    // Two made-up users can have the same text: each may view the queries of the other.
+    const textOf = (breaches: ForeignBreach[]) => breaches.map(({ message, rule }) => [message, rule?.place]).join();
+    const distinctBreaches = [...new Map(allBreaches.map((each) => [textOf(each), each])).values()];
+    const repeats = allBreaches.length - distinctBreaches.length;
+    return { guarantee, isBroken, brokenBy: brokenBy - repeats, breaches: distinctBreaches.flat() };
   });
   return { kind: 'judged', verdicts };
 }
