@@ -114,6 +114,7 @@ export class AclSyncController {
   }
 
   @OpenToTokens('admin.read')
+  @Polled()
   @ApiRoute('listPublications', 'Published versions, newest first')
   @Get('publications')
   @Answers(PublicationPageResponse)

@@ -6,10 +6,7 @@ import type { Log } from '../log/log.js';
 
 const POLLED = 'isPolled';
 
-/**
- * Marks a route that open pages request every few seconds. Its successful answers are logged at level `debug` only, and its requests are
- * no use of a browser's session.
- */
+/** Marks a route that open pages request by themselves: no use of a browser's session. Its successful answers are logged at level `debug` only. */
 export const Polled = (): MethodDecorator => RouteConfig({ [POLLED]: true });
 
 export const isPolled = ({ routeOptions }: FastifyRequest): boolean => POLLED in routeOptions.config;
