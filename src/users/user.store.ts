@@ -257,7 +257,6 @@ export class UserStore {
       );
       if (row === null) return { kind: 'unknown' };
       const { roleByGroup, deactivatedBy: deactivator, ...oldAccount } = row;
-      if (oldAccount.hasPassword && edit.changedBy === 'scim') return { kind: 'has-password' };
       const { isActive, deactivatedBy } = activationAfter(row, edit);
       const staysInactive = !oldAccount.isActive && !isActive;
       const formerDeactivator = staysInactive && deactivatedBy !== deactivator ? deactivator : null;
@@ -265,7 +264,7 @@ export class UserStore {
       const account = { ...oldAccount, role, isActive, username: username ?? oldAccount.username };
       if (removesLastAdministrator(administratorIds, account)) return { kind: 'last-administrator' };
       if (account.username !== oldAccount.username) {
-        if (oldAccount.hasPassword) return { kind: 'has-password' };
+        if (oldAccount.hasPassword && edit.changedBy !== 'scim') return { kind: 'has-password' };
         const holder =
           serviceAccountConflicts([account], this.settings.acl.serviceAccounts).get(account.username) ??
           (await this.names.rename(oldAccount, account.username));

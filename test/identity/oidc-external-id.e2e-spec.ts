@@ -117,6 +117,32 @@ describe('people whom SCIM pushed, and who sign in', () => {
     ]);
   });
 
+  it('have the new account once SCIM deleted them and pushed them again, and none in between', async () => {
+    const signIn = (name: string) =>
+      new OidcBrowser(service).signIn(provider, { sub: 'fay', oid: 'oid-of-fay', preferred_username: name });
+    const first = await pushed('fay', 'oid-of-fay');
+    await signedIn('fay');
+    await scim.delete(first);
+    expect((await signIn('fay'))['error']).toBe('account_deactivated');
+    // A link is of the external id, not of a name.
+    await pushed('gil', 'oid-of-gil');
+    expect((await signIn('gil'))['error']).toBe('account_deactivated');
+    const second = await pushed('fay', 'oid-of-fay');
+    expect((await (await signedIn('fay')).get('/api/auth/me')).body).toMatchObject({ id: Number(idOf(second)) });
+    const unlinked = (await eventsAbout(boss, first)).filter(({ event }) => event === 'account_unlinked');
+    expect(unlinked).toMatchObject([{ details: { subject: 'fay' } }]);
+  });
+
+  it('stay out when an administrator deactivated them before SCIM deleted them', async () => {
+    const first = await pushed('hal', 'oid-of-hal');
+    await signedIn('hal');
+    await boss.patch(`/api/admin/users/${idOf(first)}`, { is_active: false });
+    await scim.delete(first);
+    await pushed('hal', 'oid-of-hal');
+    const claims = { sub: 'hal', oid: 'oid-of-hal', preferred_username: 'hal' };
+    expect((await new OidcBrowser(service).signIn(provider, claims))['error']).toBe('account_deactivated');
+  });
+
   it('keep their API tokens however long ago they signed in: SCIM tells who leaves', async () => {
     await pushed('dot', 'oid-of-dot');
     const expires_at = new Date(clock.now().getTime() + 300 * 86_400_000).toISOString();

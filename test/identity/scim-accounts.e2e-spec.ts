@@ -214,26 +214,40 @@ describe('accounts by SCIM', () => {
     const path = await scim.made('/Users', scimUser('signed_in'));
     const { body } = await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
     const { access_token } = await signIn(anonymous, 'signed_in', String(body?.['one_time_password']));
-    // As if it had come from the provider.
-    const drop = 'UPDATE users SET password_hash = NULL, one_time_until = NULL WHERE id = $1';
-    await service.app.get(DataSource).query(drop, [idOf(path)]);
     expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(200);
     await scim.patch(path, { op: 'Replace', path: 'active', value: 'False' });
     expect((await anonymous.as(access_token).get('/api/auth/me')).status).toBe(401);
   });
 
-  it('that an administrator gave a password are changed by nobody else', async () => {
-    const path = await scim.made('/Users', scimUser('opened here'));
+  it('stay those of the provider with a password from here: renamed, disabled, enabled and deleted there', async () => {
+    const path = await scim.made('/Users', scimUser('opened_here'));
+    const { body } = await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
+    const tokens = await signIn(anonymous, 'opened_here', String(body?.['one_time_password']));
+    const renamed = scimUser('married_here', { externalId: 'ext-opened_here' });
+    expect((await scim.put(path, { ...renamed, active: false })).body).toMatchObject({ active: false });
+    expect((await anonymous.as(tokens.access_token).get('/api/auth/me')).status).toBe(401);
+    expect(await accountOf(path)).toMatchObject({ username: 'married_here', is_active: false, has_password: true });
+    expect(await scim.made('/Users', renamed)).toBe(path);
+    expect(await accountOf(path)).toMatchObject({ is_active: true });
+    expect((await scim.delete(path)).status).toBe(204);
+    expect(await accountOf(path)).toMatchObject({ is_active: false });
+    expect(await accountOf(await scim.made('/Users', renamed))).toMatchObject({ has_password: false });
+  });
+
+  it('do not end with the last administrator who has a password', async () => {
+    const path = await scim.made('/Users', scimUser('last_one'));
+    await boss.patch(`/api/admin/users/${idOf(path)}`, { role: 'admin' });
     await boss.post(`/api/admin/users/${idOf(path)}/one-time-password`);
-    const before = [await accountOf(path), (await scim.get(path)).body, (await eventsOf(path)).length];
-    for (const attribute of ['userName', 'externalId', 'displayName', 'active']) {
-      const value = attribute === 'active' ? false : 'other';
-      const refused = scim.patch(path, { op: 'replace', path: attribute, value });
-      expect(await statusOf(refused)).toEqual([409, 'mutability']);
-    }
-    expect(await statusOf(scim.put(path, scimUser('opened here')))).toEqual([409, 'mutability']);
+    const source = service.app.get(DataSource);
+    const demote = `UPDATE users SET role = 'user' WHERE role = 'admin' AND id <> $1 RETURNING id`;
+    const [others] = await source.query<[{ id: number }[]]>(demote, [idOf(path)]);
+    expect(await statusOf(scim.patch(path, { op: 'replace', path: 'active', value: false }))).toEqual([
+      409,
+      'mutability',
+    ]);
     expect(await statusOf(scim.delete(path))).toEqual([409, 'mutability']);
-    expect([await accountOf(path), (await scim.get(path)).body, (await eventsOf(path)).length]).toEqual(before);
+    await source.query(`UPDATE users SET role = 'admin' WHERE id = ANY ($1)`, [others.map(({ id }) => id)]);
+    expect((await scim.delete(path)).status).toBe(204);
   });
 
   it('of administrators are not adopted', async () => {

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AuditService } from '../../audit/audit.service.js';
-import { type AuditContext, userSubject } from '../../audit/domain/audit-event.js';
+import type { AuditContext } from '../../audit/domain/audit-event.js';
 import { SessionsService } from '../../auth/sessions.service.js';
 import { GroupsService } from '../../grants/groups.service.js';
 import { Clock } from '../../kernel/clock.js';
@@ -41,7 +40,6 @@ export class OidcAccountService {
     private readonly groups: GroupsService,
     private readonly seal: SealService,
     private readonly transaction: Transaction,
-    private readonly audit: AuditService,
     private readonly clock: Clock,
   ) {}
 
@@ -150,9 +148,7 @@ export class OidcAccountService {
     requireOidc(this.settings);
     await this.transaction.run(async () => {
       const account = orNotFound(await this.users.find(userId));
-      const { person, sessionIds } = orNotFound(await this.store.unlink(userId));
-      const details = { issuer: person.issuer, subject: person.subject };
-      await this.audit.record({ event: 'account_unlinked', ...context, subject: userSubject(account), details });
+      const sessionIds = orNotFound(await this.people.unlink(account, context));
       await this.groups.setOidcMemberships(userId, [], context);
       await this.sessions.endProviderSessions(sessionIds, 'unlink', client);
       if (!account.hasPassword) await this.sessions.revokeTokens(userId, context);

@@ -32,6 +32,13 @@ export class OidcStore {
     return (await this.session.firstRow<{ user_id: number }>(select, [externalId]))?.user_id ?? null;
   }
 
+  /** Whether SCIM deleted an account that was active or that SCIM had deactivated. */
+  async isDeletedByScim(userId: number): Promise<boolean> {
+    const select = `SELECT FROM users WHERE id = $1 AND source = 'scim' AND NOT is_active AND deactivated_by = 'scim'
+                      AND NOT EXISTS (SELECT FROM scim_users WHERE user_id = $1)`;
+    return (await this.session.firstRow(select, [userId])) !== null;
+  }
+
   linkOf(userId: number): Promise<Link | null> {
     const select = 'SELECT issuer, subject, linked_at AS "linkedAt" FROM oidc_people WHERE user_id = $1';
     return this.session.firstRow<Link>(select, [userId]);

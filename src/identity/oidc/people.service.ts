@@ -55,7 +55,8 @@ export class PeopleService {
     const externalIdAccount = scimUserId === null ? null : await this.withLink(await this.accounts.find(scimUserId));
     const linkedAccountId = await this.store.accountIdOf(person);
     const linkedAccount = linkedAccountId === null ? null : await this.accounts.find(linkedAccountId);
-    return { accountByName, externalIdAccount, linkedAccount };
+    const isLinkedAccountDeleted = linkedAccountId !== null && (await this.store.isDeletedByScim(linkedAccountId));
+    return { accountByName, externalIdAccount, linkedAccount, isLinkedAccountDeleted };
   }
 
   private async withLink(account: Account | null): Promise<PersonAccounts['accountByName']> {
@@ -64,15 +65,21 @@ export class PeopleService {
 
   /** Decides which account the person gets, and links or creates it. Null: a concurrent request changed an account, so the caller must try again. */
   private async assignAccount(person: Person, context: AuditContext) {
-    const decision = decidePerson(person, await this.findAccounts(person), requireOidc(this.settings));
+    const accounts = await this.findAccounts(person);
+    const decision = decidePerson(person, accounts, requireOidc(this.settings));
     switch (decision.kind) {
       case 'sign-in':
         await this.store.recordSignIn(decision.account.id, this.clock.now());
         return decision.account;
       case 'failed':
         return decision;
-      case 'link':
-        return (await this.link(decision.account, person, context)) ? decision.account : null;
+      case 'link': {
+        const { linkedAccount } = accounts;
+        if (linkedAccount !== null && (await this.unlink(linkedAccount, context)) === null) return null;
+        if (await this.link(decision.account, person, context)) return decision.account;
+        if (linkedAccount !== null) throw new Error('an account was linked while its person lost the former link');
+        return null;
+      }
       case 'create': {
         const { username, email } = decision;
         const [outcome] = await this.accounts.create([
@@ -88,6 +95,16 @@ export class PeopleService {
         return account;
       }
     }
+  }
+
+  /** Removes an account's link in the running transaction. @returns the sessions that began at the provider; null: no link */
+  async unlink(account: Account, context: AuditContext): Promise<string[] | null> {
+    const removedLink = await this.store.unlink(account.id);
+    if (removedLink === null) return null;
+    const { person, sessionIds } = removedLink;
+    const details = { ...person };
+    await this.audit.record({ event: 'account_unlinked', ...context, subject: userSubject(account), details });
+    return sessionIds;
   }
 
   /** Links an account in the running transaction. @returns false: the account or the person has another link */

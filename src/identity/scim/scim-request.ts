@@ -18,7 +18,7 @@ const SCIM_MEDIA_TYPE = 'application/scim+json';
 const SCIM_ERROR_TYPES: Partial<Record<Problem['code'], string>> = {
   malformed_json: 'invalidSyntax',
   name_taken: 'uniqueness',
-  account_has_password: 'mutability',
+  last_administrator: 'mutability',
 };
 
 /** The form of errors of SCIM's routes. The service's own error code is only logged, because clients refuse members that SCIM does not define. */

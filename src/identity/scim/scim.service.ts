@@ -271,9 +271,7 @@ function changeRefusal(outcome: Exclude<AccountChangeOutcome, { kind: 'changed' 
   if (outcome.kind === 'name-taken') {
     return new Refused('name_taken', { detail: `The userName ${username} ${holderText(outcome.holder, username)}.` });
   }
-  return new Refused('account_has_password', {
-    detail: 'An account with a password is changed by administrators alone.',
-  });
+  return new Refused('last_administrator');
 }
 
 /**

@@ -112,7 +112,7 @@ export interface UserFilter {
   source?: Source | undefined;
 }
 
-/** A change of an account. An account with a password cannot be renamed, and cannot be changed by SCIM. */
+/** A change of an account. Only SCIM renames an account with a password, if it is one of its own. */
 export interface AccountEdit {
   isActive?: boolean | undefined;
   role?: Role | undefined;

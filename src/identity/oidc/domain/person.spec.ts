@@ -11,6 +11,7 @@ const account = (overrides: Partial<Account> = {}): Account => ({
   ...{ createdAt: new Date(0), passwordExpiresAt: null },
   ...overrides,
 });
+const nobody = { linkedAccount: null, isLinkedAccountDeleted: false, externalIdAccount: null, accountByName: null };
 const free = (overrides: Partial<Account> = {}) => ({ account: account(overrides), isLinked: false });
 
 describe('whose account somebody has', () => {
@@ -54,7 +55,6 @@ describe('whose account somebody has', () => {
     ['a service account’s name in another case', {}, 'Service-Account-x', true, 'name_invalid'],
   ])('%s', (_, present, name, createAccounts, outcome) => {
     const person: Person = { issuer: CLAIMS.issuer, subject: 'f0a1', name, email: null, externalId: null };
-    const nobody = { linkedAccount: null, externalIdAccount: null, accountByName: null };
     const decision = decidePerson(person, { ...nobody, ...present }, { createAccounts, externalIdClaim: null });
     expect(decision.kind === 'failed' ? decision.code : decision.kind).toBe(outcome);
   });
@@ -62,6 +62,8 @@ describe('whose account somebody has', () => {
 
 describe('whose account somebody has, where a claim is the external id of SCIM', () => {
   const scim = { source: 'scim' } as const;
+  const off = { linkedAccount: account({ ...scim, isActive: false }) };
+  const deleted = { ...off, isLinkedAccountDeleted: true };
   it.each<[string, Partial<PersonAccounts>, string]>([
     ['the account that was pushed for them', { externalIdAccount: free(scim) }, 'link'],
     ['it, whatever has their name', { externalIdAccount: free(scim), accountByName: free({ id: 8 }) }, 'link'],
@@ -75,9 +77,12 @@ describe('whose account somebody has, where a claim is the external id of SCIM',
     ['one that was deactivated', { externalIdAccount: free({ ...scim, isActive: false }) }, 'account_deactivated'],
     ['one of SCIM’s by name alone', { accountByName: free(scim) }, 'name_taken'],
     ['one of an import by name', { accountByName: free() }, 'link'],
+    ['the new one of a deleted person', { ...deleted, externalIdAccount: free(scim) }, 'link'],
+    ['the new one of a deactivated person', { ...off, externalIdAccount: free(scim) }, 'account_deactivated'],
+    ['one of an import, of a deleted person', { ...deleted, accountByName: free() }, 'account_deactivated'],
+    ['no new one, of a deleted person', deleted, 'account_deactivated'],
   ])('%s', (_, present, outcome) => {
     const person = { issuer: CLAIMS.issuer, subject: 'f0a1', name: 'erin.test', email: null, externalId: 'e1' };
-    const nobody = { linkedAccount: null, externalIdAccount: null, accountByName: null };
     const rules = { createAccounts: true, externalIdClaim: 'oid' };
     const decision = decidePerson(person, { ...nobody, ...present }, rules);
     expect(decision.kind === 'failed' ? decision.code : decision.kind).toBe(outcome);

@@ -44,6 +44,8 @@ export function accountNameOf({ name }: Person): string | null {
 export interface PersonAccounts {
   /** The account that is linked to the person. */
   linkedAccount: Account | null;
+  /** Whether SCIM deleted the linked account. */
+  isLinkedAccountDeleted: boolean;
   /** The account that SCIM created or adopted for the person's external id. */
   externalIdAccount: CandidateAccount | null;
   /** The account that has exactly the person's name. */
@@ -75,15 +77,23 @@ export interface PersonRules {
 /**
  * Decides which account a person signs in to: the linked one, else the one with the external id, else the one with the name, else a new
  * one. An account that is found by external id or name must have no password and no link. If `externalIdClaim` is set, an account of SCIM
- * is not found by name, because people may be able to change their names at the provider.
+ * is not found by name, because people may be able to change their names at the provider. A person whom SCIM deleted and pushed again gets
+ * the new account in the same way.
  */
-export function decidePerson(
+export function decidePerson(person: Person, accounts: PersonAccounts, rules: PersonRules): PersonDecision {
+  const { linkedAccount, isLinkedAccountDeleted } = accounts;
+  if (linkedAccount === null) return decideUnlinkedPerson(person, accounts, rules);
+  if (linkedAccount.isActive) return { kind: 'sign-in', account: linkedAccount };
+  const decision = isLinkedAccountDeleted ? decideUnlinkedPerson(person, accounts, rules) : null;
+  const isPushedAgain = decision?.kind === 'link' && decision.account.source === 'scim';
+  return isPushedAgain ? decision : deactivatedDecision(linkedAccount);
+}
+
+function decideUnlinkedPerson(
   person: Person,
-  { linkedAccount, externalIdAccount, accountByName }: PersonAccounts,
+  { externalIdAccount, accountByName }: PersonAccounts,
   { createAccounts, externalIdClaim }: PersonRules,
 ): PersonDecision {
-  if (linkedAccount !== null)
-    return linkedAccount.isActive ? { kind: 'sign-in', account: linkedAccount } : deactivatedDecision(linkedAccount);
   if (externalIdAccount !== null) return firstSignInDecision(externalIdAccount);
   if (person.name === undefined || person.name === null || person.name === '') return refusedDecision('name_missing');
   const username = accountNameOf(person);
