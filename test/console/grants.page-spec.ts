@@ -164,6 +164,34 @@ test('a revoke says who loses what, also at its copied address', async ({ page, 
   await expect(page.getByRole('heading', { name: 'No grant matches' })).toBeVisible();
 });
 
+test('previews in dialogs and of policies read all people, page by page', async ({ page, records, admin, signIn }) => {
+  const [amy, zed] = [await records.person('pg_amy'), await records.person('pg_zed')];
+  const group = await records.group('pg-readers', amy, zed);
+  await records.grant({ type: 'group', id: group }, 'pg_sales');
+  const deny = { kind: 'deny', principal: { type: 'user', id: amy }, resource: { catalog: 'pg_sales', schema: 'eu' } };
+  const { body } = await admin.post('/api/admin/policies', deny);
+  await signIn('admin');
+  const preview = '**/api/admin/access/preview?*';
+  await page.route(preview, (route) => route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }));
+  const more = page.getByRole('button', { name: 'Read more people' });
+
+  await page.goto('/grants?q=pg-read');
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await expect(loses(page)).toContainText('2 people');
+  await expect(loses(page).getByRole('listitem')).toHaveText(['PApg_amy (person)']);
+  await more.click();
+  await expect(loses(page).getByRole('listitem')).toHaveText(['PApg_amy (person)', 'PZpg_zed (person)']);
+  await expect(more).toBeHidden();
+
+  await page.goto(`/policies/${String(body?.['id'])}`);
+  await page.getByRole('combobox', { name: 'Person or group' }).fill('pg_zed');
+  await page.getByRole('option', { name: 'pg_zed' }).click();
+  await expect(page.getByRole('region', { name: 'Who gains' })).toContainText('pg_amy');
+  await expect(loses(page)).not.toContainText('Nobody');
+  await more.click();
+  await expect(loses(page)).toContainText('pg_zed');
+});
+
 test('what is revoked is not asked about any more, from the press of the button on', async ({
   page,
   records,

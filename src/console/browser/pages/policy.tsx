@@ -23,7 +23,7 @@ import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useFormInAddress, useDebounced, useUnsavedWarning } from '../parts/address.js';
 import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
-import { Checks, DraftOutcomes, DraftTotals } from '../parts/changes.js';
+import { Checks, DraftOutcomes, DraftTotals, MorePeople } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
 import { showErrors } from '../parts/form.js';
@@ -93,7 +93,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
   const draft = policy && { ...policy, ...(id !== null && { id }) };
-  const { preview, isComputing, error, retry } = usePreview(draft && { policies: { put: [draft] } });
+  const { preview, isComputing, error, retry, readMore } = usePreview(draft && { policies: { put: [draft] } });
   const saveMutation = useMutation({
     mutationFn: (body: Schemas['PolicyDto']): Promise<LoadedPolicy> => {
       if (base === null) return versionedBodyOf(api.POST('/api/admin/policies', { body }));
@@ -175,6 +175,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
             <DraftOutcomes preview={preview} direction="loses" />
           </div>
         )}
+        <MorePeople readMore={readMore} />
         {preview !== null && preview.checks.length + preview.warnings.length > 0 && <Checks preview={preview} />}
       </form>
     </Page>

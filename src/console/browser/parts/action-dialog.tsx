@@ -5,7 +5,7 @@ import { api, bodyOf, isProblem, Problem } from '../api/client.js';
 import { type Draft, usePreview } from '../api/drafts.js';
 import { confirmAtProvider, refreshConsoleStart, useConsoleStart } from '../api/session.js';
 import { FAILURE_KEYS, returnAddress, useAddress, useDialogInAddress } from './address.js';
-import { DraftGuarantees, DraftOutcomes } from './changes.js';
+import { DraftGuarantees, DraftOutcomes, MorePeople } from './changes.js';
 import { Button } from './controls.js';
 import { Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
 import { Failure } from './notice.js';
@@ -74,13 +74,14 @@ export function ActionDialog<T>({ title, close, proof, onDone, preview, children
 type ActionPreviewProps = NonNullable<ActionDialogProps<unknown>['preview']> & { isActing: boolean };
 
 function ActionPreview({ draft, direction, isActing }: ActionPreviewProps) {
-  const { preview, error, retry } = usePreview(draft, isActing);
+  const { preview, error, retry, readMore } = usePreview(draft, isActing);
   if (error !== null) return <Failure problem={error} retry={retry} />;
   if (preview === null) return <p role="status">Computing who {direction}</p>;
   return (
     <>
       {direction === 'loses' && <DraftGuarantees preview={preview} />}
       <DraftOutcomes preview={preview} direction={direction} />
+      <MorePeople readMore={readMore} />
     </>
   );
 }

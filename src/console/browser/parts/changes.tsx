@@ -90,17 +90,18 @@ export function DraftTotals({ preview, isComputing }: { preview: Preview | null;
   );
 }
 
+/** Reads the next page of a preview, if there is one. */
+export function MorePeople({ readMore }: { readMore: (() => void) | undefined }) {
+  return readMore && <Button text="Read more people" look="small" onClick={readMore} />;
+}
+
 /** The preview of a draft: people who gain, who lose, and for whom nothing changes, and the checks. */
 export function DraftEffects({ preview, readMore }: { preview: Preview; readMore?: (() => void) | undefined }) {
   return (
     <>
       <DraftOutcomes preview={preview} direction="gains" />
       <DraftOutcomes preview={preview} direction="loses" />
-      {readMore !== undefined && (
-        <div className="row">
-          <Button text="Read more people" onClick={readMore} />
-        </div>
-      )}
+      <MorePeople readMore={readMore} />
       <UnchangedPeople preview={preview} />
       <Checks preview={preview} />
     </>
@@ -111,14 +112,11 @@ export function DraftEffects({ preview, readMore }: { preview: Preview; readMore
 export function DraftOutcomes({ preview, direction }: { preview: Preview; direction: 'gains' | 'loses' }) {
   const isLoss = direction === 'loses';
   const outcomes = groupByOutcome(preview[direction]);
+  const peopleCount = isLoss ? preview.people_losing : preview.people_gaining;
   return (
-    <Region
-      title={`Who ${direction}`}
-      count={peopleText(isLoss ? preview.people_losing : preview.people_gaining)}
-      isTightStack={preview.guarantees.length > 0}
-    >
+    <Region title={`Who ${direction}`} count={peopleText(peopleCount)} isTightStack={preview.guarantees.length > 0}>
       {!isLoss && <DraftGuarantees preview={preview} />}
-      {outcomes.length === 0 && <p className="dim">Nobody {direction} anything.</p>}
+      {peopleCount === 0 && <p className="dim">Nobody {direction} anything.</p>}
       {outcomes.map((outcome) => (
         <div key={outcome.key} className="outcome">
           {outcome.differences.map((difference) => (
