@@ -16,6 +16,7 @@ import {
   breachText,
   type GuaranteeJudge,
   MAX_WITNESSES,
+  passesEveryRow,
   type Verdict,
   type Witness,
 } from '../verify/guarantee-judge.js';
@@ -84,7 +85,8 @@ function isPresentIn(snapshot: Snapshot, breach: Breach, principals: Principals)
   const { privileges, hiddenColumns, masks, filters } = intentAt(snapshot, principal, resource, principals);
   const showsRealValues =
     column === undefined || !(hiddenColumns.includes(column) || masks.some((mask) => mask.column === column));
-  return privilegesGivenBy(privileges).has('SELECT') && showsRealValues && !(isUnfiltered && filters.length > 0);
+  const showsAllRows = !isUnfiltered || filters.every(passesEveryRow);
+  return privilegesGivenBy(privileges).has('SELECT') && showsRealValues && showsAllRows;
 }
 
 /**
