@@ -17,7 +17,7 @@ import {
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { BigPageQuery, PageQuery, SearchText } from '../platform/http/page.dto.js';
-import { RowIdPipe } from '../platform/http/parameters.js';
+import { RowIdPipe, UuidPipe } from '../platform/http/parameters.js';
 import {
   AdministrationService,
   changeRequiresProof,
@@ -295,7 +295,7 @@ export class AdministrationController {
   @NoContent()
   endSession(
     @Param('id', RowIdPipe) id: number,
-    @Param('session') session: string,
+    @Param('session', UuidPipe) session: string,
     @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {
     return this.sessions.end(id, session, context);

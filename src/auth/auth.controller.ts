@@ -17,6 +17,7 @@ import {
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { BigPageQuery } from '../platform/http/page.dto.js';
+import { UuidPipe } from '../platform/http/parameters.js';
 import {
   EmailChangeDto,
   LoginDto,
@@ -154,7 +155,7 @@ export class OwnAccountController {
   @Delete('sessions/:id')
   @NoContent()
   end(
-    @Param('id') id: string,
+    @Param('id', UuidPipe) id: string,
     @CurrentUser() user: AuthenticatedUser,
     @CurrentAuditContext() context: AuditContext,
   ): Promise<void> {

@@ -24,6 +24,7 @@ import {
 import { BodyLimits } from '../platform/http/body-limits.js';
 import { Answers, ApiRoute, NoContent } from '../platform/http/openapi.js';
 import { INVALID_CURSOR } from '../platform/http/page.dto.js';
+import { UuidPipe } from '../platform/http/parameters.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import type { RowsPage, RowsResult } from './domain/held-page.js';
 import { readQueryCursor } from './domain/query.js';
@@ -121,7 +122,7 @@ export class QueriesController {
   @ApiRoute('getQuery', 'One own query')
   @Get(':id')
   @Answers(QueryResponse)
-  async find(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
+  async find(@Param('id', UuidPipe) id: string, @CurrentUser() user: AuthenticatedUser): Promise<QueryResponse> {
     return toQueryResponse(orNotFound(await this.queries.find(user, id)));
   }
 
@@ -129,7 +130,7 @@ export class QueriesController {
   @ApiRoute('cancelQuery', 'Cancel an own query')
   @Delete(':id')
   @NoContent()
-  async cancel(@Param('id') id: string, @CurrentUser() user: AuthenticatedUser): Promise<void> {
+  async cancel(@Param('id', UuidPipe) id: string, @CurrentUser() user: AuthenticatedUser): Promise<void> {
     if (!(await this.queries.cancel(user, id))) throw new Refused('not_found');
   }
 
@@ -147,7 +148,7 @@ export class QueriesController {
   @Get(':id/rows')
   @ApiOkResponse({ content: ROWS_CONTENT })
   async rows(
-    @Param('id') id: string,
+    @Param('id', UuidPipe) id: string,
     @Query() { limit, after, format: requestedFormat }: RowsDto,
     @Headers('accept') accept: string | undefined,
     @CurrentUser() user: AuthenticatedUser,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, Timers } from '../kernel/clock.js';
 import { Refused } from '../kernel/errors.js';
-import { IdSource, isUuid } from '../kernel/ids.js';
+import { IdSource } from '../kernel/ids.js';
 import { type Page, pageOf } from '../kernel/page.js';
 import type { AuthenticatedUser, Client } from '../platform/http/access.js';
 import { Log } from '../platform/log/log.js';
@@ -65,8 +65,8 @@ export class QueriesService {
     }
   }
 
-  async find(user: AuthenticatedUser, id: string): Promise<Query | null> {
-    return isUuid(id) ? this.store.find(user.id, id) : null;
+  find(user: AuthenticatedUser, id: string): Promise<Query | null> {
+    return this.store.find(user.id, id);
   }
 
   async list(user: AuthenticatedUser, after: QueryCursor | null, limit: number): Promise<Page<Query>> {
@@ -82,7 +82,6 @@ export class QueriesService {
     id: string,
     code: 'query_cancelled' | 'query_abandoned' = 'query_cancelled',
   ): Promise<boolean> {
-    if (!isUuid(id)) return false;
     const ending = endingWithCode(code);
     const cancelTarget = await this.store.cancel(user.id, id, ending, this.clock.now());
     if (cancelTarget === null) return false;

@@ -40,6 +40,20 @@ describe('a query, page by page', () => {
     expect((await ana.get(path)).body).toMatchObject({ state: 'finished', rows_returned: 5, progress_percent: 100 });
   });
 
+  it('is one query, whatever the case of its id', async () => {
+    engine.answers('SELECT three', { columns: NUMBERS, data: [[1], [2]] }, { data: [[3]] });
+    const first = engine.requests.length;
+    const path = await submitted(ana, { sql: 'SELECT three' });
+    const inCapitals = path.replace(/[^/]*$/, (id) => id.toUpperCase());
+    const { body } = await ana.get(`${path}/rows?limit=1`);
+    const rest = await ana.get(`${inCapitals}/rows?limit=9&after=${String(body?.['next'])}`);
+    const last = await ana.get(`${inCapitals}/rows?limit=9&after=${String(rest.body?.['next'])}`);
+
+    expect([rest.body, last.body]).toMatchObject([{ rows: [['2']] }, { rows: [['3']] }]);
+    const paths = engine.requests.slice(first).map((request) => request.path);
+    expect(paths).toEqual([...new Set(paths)]);
+  });
+
   it('answers 400 to a place that no answer named, and to a limit beyond 10,000', async () => {
     const path = await submitted(ana, { sql: 'SELECT 1' });
 

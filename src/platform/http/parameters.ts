@@ -2,6 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { parse } from 'fast-querystring';
 import type { FastifyInstance } from 'fastify';
 import { Refused } from '../../kernel/errors.js';
+import { isUuid } from '../../kernel/ids.js';
 
 /** The most query parameters of a request, equal to the limit of headers. Operations use fewer than ten. */
 const MAX_PARAMETERS = 100;
@@ -30,5 +31,14 @@ export class RowIdPipe implements PipeTransform<string, number> {
     const id = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0;
     if (id === 0 || id >= 2 ** 31) throw new Refused('not_found');
     return id;
+  }
+}
+
+/** Parses a UUID in a path, in any case. A malformed id gets 404, like an unknown one. */
+@Injectable()
+export class UuidPipe implements PipeTransform<string, string> {
+  transform(text: string): string {
+    if (!isUuid(text)) throw new Refused('not_found');
+    return text.toLowerCase();
   }
 }
