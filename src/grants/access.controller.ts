@@ -15,6 +15,7 @@ import {
 import { misplacedProblem, NodeNamesQuery, nodeOfQuery, type NodeQuery } from './resource.dto.js';
 import { AccessService } from './access.service.js';
 import { explanationForm } from './domain/explanation-form.js';
+import { privilegeMessage } from './domain/grant.js';
 import { CountsWork } from '../platform/http/work-budgets.js';
 import { ADMINISTRATION, BodyLimits } from '../platform/http/body-limits.js';
 import { Compressed } from '../platform/http/compression.js';
@@ -41,8 +42,6 @@ import {
   principalParameterProblem,
 } from './principal.dto.js';
 
-const PRIVILEGE_MESSAGE = { message: `must be one of ${PRIVILEGES.join(', ')}` };
-
 class PrincipalAccessQuery extends NamePageQuery {
   @ApiProperty(PRINCIPAL_PARAMETER)
   @FieldRule(principalParameterProblem)
@@ -66,7 +65,7 @@ abstract class NodeQuestionQuery extends NodeNamesQuery {
 
 class ExplainQuery extends NodeQuestionQuery {
   @ApiProperty({ enum: PRIVILEGES })
-  @IsIn(PRIVILEGES, PRIVILEGE_MESSAGE)
+  @IsIn(PRIVILEGES, { message: privilegeMessage })
   @FieldRule(privilegeProblem)
   privilege!: Privilege;
 }
@@ -80,7 +79,7 @@ class PrincipalExplainQuery extends ExplainQuery {
 class HoldersQuery extends NodeQuestionQuery {
   @ApiPropertyOptional({ enum: PRIVILEGES, description: 'Default: any of them.' })
   @IsOptional()
-  @IsIn(PRIVILEGES, PRIVILEGE_MESSAGE)
+  @IsIn(PRIVILEGES, { message: privilegeMessage })
   @FieldRule(privilegeProblem)
   privilege?: Privilege;
 

@@ -39,6 +39,7 @@ import {
   type GrantFilter,
   type GrantState,
   type NewGrant,
+  privilegeMessage,
   stateOf,
 } from './domain/grant.js';
 import { POLICY_PRINCIPAL, POLICY_PRINCIPAL_ANSWER, PolicyPrincipalDto, toPolicyPrincipal } from './principal.dto.js';
@@ -56,7 +57,7 @@ export class GrantDto {
   @ApiProperty({ enum: PRIVILEGES, isArray: true, minItems: 1 })
   @IsArray({ message: 'must be a list' })
   @ArrayNotEmpty({ message: 'must name at least one privilege' })
-  @IsIn(PRIVILEGES, { each: true, message: `must be among ${PRIVILEGES.join(', ')}` })
+  @IsIn(PRIVILEGES, { each: true, message: privilegeMessage })
   privileges!: Privilege[];
 
   @ApiPropertyOptional({

@@ -14,7 +14,7 @@ import type { Node } from '../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, NamedPrincipal } from '../trino-rules/model/principal.js';
 import { PRIVILEGES, type Privilege } from '../trino-rules/model/privilege.js';
 import { POLICY_KINDS } from '../trino-rules/model/snapshot.js';
-import { descriptionProblem } from './domain/grant.js';
+import { descriptionProblem, privilegeMessage } from './domain/grant.js';
 import {
   MAX_EXCEPTIONS,
   MAX_EXPRESSION,
@@ -75,7 +75,7 @@ export class PolicyDto {
   @ValidateIf(({ privileges }: PolicyDto) => privileges !== undefined)
   @IsArray({ message: 'must be a list' })
   @ArrayNotEmpty({ message: 'must name at least one privilege' })
-  @IsIn(PRIVILEGES, { each: true, message: `must be among ${PRIVILEGES.join(', ')}` })
+  @IsIn(PRIVILEGES, { each: true, message: privilegeMessage })
   privileges?: Privilege[];
 
   @ApiPropertyOptional({ type: String, maxLength: 1000, nullable: true, pattern: WITHOUT_NUL })

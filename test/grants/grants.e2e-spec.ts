@@ -154,6 +154,21 @@ describe('grants', () => {
     expect((body?.['errors'] as { field: string }[]).map((error) => error.field)).toContain(field);
   });
 
+  it('name the privileges of the node where one is unknown or misplaced', async () => {
+    const messageOf = async (overrides: object) => {
+      const { body } = await admin.post(GRANTS, toAlice(overrides));
+      return (body?.['errors'] as { message: string }[]).map(({ message }) => message);
+    };
+    const acting = { as: { type: 'user', id: ids.bob } };
+    const ofEverything = /must be among SELECT, INSERT, .*, CALL_PROCEDURE/;
+
+    expect(await messageOf({ privileges: ['READ'], resource: acting })).toEqual(['must be among IMPERSONATE']);
+    expect(await messageOf({ privileges: ['READ'], resource: {} })).toEqual([expect.stringMatching(ofEverything)]);
+    expect((await messageOf({ privileges: ['IMPERSONATE'], resource: {} }))[0]).toMatch(
+      /^on everything must be among SELECT, .*, CALL_PROCEDURE, not IMPERSONATE$/,
+    );
+  });
+
   it('are given to everyone, once, and listed by it', async () => {
     const asked = toAlice({ principal: { type: 'everyone' }, resource: { catalog: 'open' } });
 

@@ -1,6 +1,6 @@
 import type { NamedNode, Node, NodeKind } from '../../trino-rules/model/node.js';
 import type { NamedPolicyPrincipal, PolicyPrincipal } from '../../trino-rules/model/principal.js';
-import type { Privilege } from '../../trino-rules/model/privilege.js';
+import { type Privilege, privilegesOn } from '../../trino-rules/model/privilege.js';
 
 /** A filter of grants or policies by principal and node. Absent or null fields match any. */
 export interface EntryFilter {
@@ -77,4 +77,10 @@ export function descriptionProblem(text: unknown): string | null {
   if (Array.from(text).length > 1000) return 'must have at most 1000 characters';
   // PostgreSQL cannot store NUL, and UTF-8 has no unpaired surrogates.
   return /[\0\p{Cs}]/u.test(text) ? 'must not contain NUL or an unpaired surrogate' : null;
+}
+
+/** The message for a value that is no privilege. Names those of the node beside it, because an answer has no room for all. */
+export function privilegeMessage({ object }: { object: object }): string {
+  const node = 'resource' in object ? (Object(object.resource) as Node) : object;
+  return `must be among ${privilegesOn(node).join(', ')}`;
 }

@@ -43,7 +43,10 @@ export function privilegesProblem(privileges: readonly Privilege[], node: Node):
   const misplacedPrivileges = privileges.filter((privilege) => !possiblePrivileges.includes(privilege));
   if (misplacedPrivileges.length === 0) return null;
   const placeText = node.catalog === SYSTEM ? 'in the catalog system' : `on ${KIND_TEXTS[kindOf(node)]}`;
-  return `${misplacedPrivileges.join(', ')} cannot be given ${placeText}${possiblePrivileges.length > 0 ? `, which has ${possiblePrivileges.join(', ')}` : ''}`;
+  const misplacedText = misplacedPrivileges.join(', ');
+  if (possiblePrivileges.length === 0) return `${misplacedText} cannot be given ${placeText}`;
+  // The possible privileges come first, because answers cut a message at 200 characters.
+  return `${placeText} must be among ${possiblePrivileges.join(', ')}, not ${misplacedText}`;
 }
 
 const KIND_TEXTS: Readonly<Record<NodeKind, string>> = {

@@ -93,7 +93,7 @@ describe('SELECT in the catalog system', () => {
   it('is all that can be given there', () => {
     expect(privilegesOn(at('system.runtime'))).toEqual(['SELECT']);
     expect(privilegesProblem(['SELECT', 'INSERT'], { catalog: 'system' })).toBe(
-      'INSERT cannot be given in the catalog system, which has SELECT',
+      'in the catalog system must be among SELECT, not INSERT',
     );
   });
 
