@@ -9,27 +9,11 @@ export function useGuarantees() {
   });
 }
 
-const readGuarantee = (id: number) =>
+export const readGuarantee = (id: number) =>
   versionedBodyOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
 
-/** The cache key of a guarantee whose form is open. */
-export const editedKeyOf = (id: number | null) => ['guarantee', id];
-
-/** One guarantee with its version. @param id null: nothing is read */
-export function useGuarantee(id: number | null) {
-  return useQuery({ queryKey: ['guarantees', id], enabled: id !== null, queryFn: () => readGuarantee(id ?? 0) });
-}
-
-/** The same for its form. @param isReadOnFocus whether it is read again when the window gets the focus */
-export function useEditedGuarantee(id: number | null, isReadOnFocus = false) {
-  return useQuery({
-    queryKey: editedKeyOf(id),
-    enabled: id !== null,
-    staleTime: Infinity,
-    gcTime: 0,
-    refetchOnWindowFocus: isReadOnFocus ? 'always' : false,
-    queryFn: () => readGuarantee(id ?? 0),
-  });
+export function useGuarantee(id: number) {
+  return useQuery({ queryKey: ['guarantees', id], queryFn: () => readGuarantee(id) });
 }
 
 /** Time without changes after which a guarantee is judged. */

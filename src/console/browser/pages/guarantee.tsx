@@ -1,8 +1,8 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { api, bodyOf, fieldErrorsOf, isProblem, type VersionedBody, versionedBodyOf } from '../api/client.js';
 import { refreshAccess } from '../api/entries.js';
-import { editedKeyOf, useEditedGuarantee, useJudgement } from '../api/guarantees.js';
+import { readGuarantee, useJudgement } from '../api/guarantees.js';
 import { queryClient } from '../api/session.js';
 import { breachesText } from '../domain/count-text.js';
 import { offeredNode } from '../domain/grant-form.js';
@@ -10,10 +10,10 @@ import * as forms from '../domain/guarantee-form.js';
 import { momentText } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { ActionButton, ProofForm } from '../parts/action-dialog.js';
-import { useFormInAddress, useUnsavedWarning } from '../parts/address.js';
-import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
+import { useUnsavedWarning } from '../parts/address.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
+import { ChangedMeanwhile, useEditedEntry, useEntryEditor } from '../parts/entry-editor.js';
 import { Checkbox, fieldsOf, Segments, TextField } from '../parts/form.js';
 import { Failure, Note, Notice, showToast } from '../parts/notice.js';
 import { EntryPage, PageHead, Region } from '../parts/page.js';
@@ -25,10 +25,22 @@ import { useShowMore } from '../parts/table.js';
 import { Breach } from '../parts/why-chains.js';
 import { checkedText } from './guarantees.js';
 
+const GUARANTEES = {
+  name: 'guarantee',
+  folder: '/guarantees',
+  read: readGuarantee,
+  formOf: forms.formOfGuarantee,
+  newForm: forms.NEW_GUARANTEE,
+  fromAddress: forms.guaranteeFromAddress,
+  toAddress: forms.addressOfGuarantee,
+  fields: forms.GUARANTEE_FIELDS,
+  lastActor: (guarantee: forms.Guarantee) => guarantee.written_by?.name ?? 'The command line',
+};
+
 export function GuaranteePage() {
   const { id = '' } = useParams();
   const isNew = id === 'new';
-  const query = useEditedGuarantee(isNew ? null : Number(id));
+  const query = useEditedEntry(GUARANTEES, isNew ? null : Number(id));
   if (isNew) return <GuaranteeEditor key={id} loadedGuarantee={null} />;
   return (
     <EntryPage title="Guarantee" query={query}>
@@ -41,35 +53,15 @@ type LoadedGuarantee = VersionedBody<forms.Guarantee>;
 
 /** The form of a guarantee, beside its sentence and the verdict whether it holds. */
 function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee | null }) {
-  /** The saved guarantee that the form changes; null: the guarantee is new. */
-  const [base, setBase] = useState(loadedGuarantee);
+  const editor = useEntryEditor(GUARANTEES, loadedGuarantee);
+  const { base, form, change, isUnchanged, isInAddress } = editor;
   const guarantee = base?.body ?? null;
-  const savedForm = guarantee === null ? forms.NEW_GUARANTEE : forms.formOfGuarantee(guarantee);
-  const [form, setForm, isInAddress] = useFormInAddress(
-    (address) => forms.guaranteeFromAddress(address, savedForm),
-    (draft) => forms.addressOfGuarantee(draft, savedForm),
-  );
   const [isSubmitted, setSubmitted] = useState(false);
   const [, navigate] = useLocation();
-  const address = forms.addressOfGuarantee(form, savedForm);
-  const isUnchanged = address.size === 0;
   useUnsavedWarning(!isUnchanged && !isInAddress);
-  const savedGuarantee = useEditedGuarantee(guarantee?.id ?? null, isUnchanged).data;
-  /** The guarantee as somebody else has saved it meanwhile. */
-  const theirGuarantee =
-    savedGuarantee !== undefined && savedGuarantee.version !== base?.version ? savedGuarantee : null;
-  const continueWith = (newBase: LoadedGuarantee, newForm: forms.GuaranteeForm): void => {
-    setBase(newBase);
-    setForm(newForm);
-  };
-  useEffect(() => {
-    if (theirGuarantee !== null && isUnchanged)
-      continueWith(theirGuarantee, forms.formOfGuarantee(theirGuarantee.body));
-  });
   const body = forms.guaranteeOfForm(form);
   const judgement = useJudgement(body);
   const { error, retry } = judgement;
-  const change = (changes: Partial<forms.GuaranteeForm>): void => setForm((oldForm) => ({ ...oldForm, ...changes }));
   const title = guarantee?.name ?? 'New guarantee';
   const params = { path: { id: guarantee?.id ?? 0 }, header: { 'If-Match': base?.version ?? '*' } };
   /** Saves the form. @returns the saved guarantee; null: somebody else has changed it meanwhile */
@@ -81,7 +73,7 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
       return await versionedBodyOf(api.PUT('/api/admin/guarantees/{id}', { params, body }));
     } catch (problem) {
       if (!isProblem(problem, 'precondition_failed')) throw problem;
-      await queryClient.invalidateQueries({ queryKey: editedKeyOf(guarantee.id) });
+      await queryClient.invalidateQueries({ queryKey: [GUARANTEES.name, guarantee.id] });
       return null;
     }
   };
@@ -129,38 +121,18 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
           isDisabled={guarantee !== null && isUnchanged}
           proof={guarantee === null || isUnchanged ? undefined : 'recent'}
           values={form}
-          returnSearch={isInAddress ? address : undefined}
-          run={async () => {
-            const written = await save();
-            await queryClient.cancelQueries({ queryKey: editedKeyOf(base?.body.id ?? null) });
-            return { written, sent: form };
-          }}
+          returnSearch={isInAddress ? editor.address : undefined}
+          run={async () => ({ written: await save(), sent: form })}
           onDone={({ written, sent }) => {
             if (written === null) return;
-            const { id, name } = written.body;
-            showToast({ text: `${name} is saved.` });
-            queryClient.setQueryData(editedKeyOf(id), written);
-            setBase(written);
-            // If text was typed during the request, the form keeps the text and the page stays open.
-            const isFormUnchanged = form === sent;
-            if (isFormUnchanged) setForm(forms.formOfGuarantee(written.body));
-            void refreshAccess(() => isFormUnchanged && loadedGuarantee === null && navigate(`/guarantees/${id}`));
+            showToast({ text: `${written.body.name} is saved.` });
+            void editor.onSaved(written, sent);
           }}
           close={() => navigate('/guarantees')}
         >
           {() => (
             <>
-              {theirGuarantee !== null && !isUnchanged && (
-                <ChangedMeanwhile
-                  entryKind="guarantee"
-                  changedBy={theirGuarantee.body.written_by?.name ?? 'The command line'}
-                  changedAt={theirGuarantee.body.changed_at}
-                  fields={forms.GUARANTEE_FIELDS}
-                  theirForm={forms.formOfGuarantee(theirGuarantee.body)}
-                  myForm={form}
-                  choose={(chosenForm) => continueWith(theirGuarantee, chosenForm)}
-                />
-              )}
+              <ChangedMeanwhile editor={editor} />
               <GuaranteeFields
                 form={form}
                 change={change}

@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type SubmitEvent, useEffect, useState } from 'react';
-import { Link, useLocation, useParams } from 'wouter';
+import { type SubmitEvent, useState } from 'react';
+import { Link, useParams } from 'wouter';
 import { api, fieldErrorsOf, isProblem, type Schemas, type VersionedBody, versionedBodyOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
-import { refreshAccess, useLastActor } from '../api/entries.js';
-import { queryClient, useOwnAccount } from '../api/session.js';
+import { useLastActor } from '../api/entries.js';
+import { useOwnAccount } from '../api/session.js';
 import { readFirstRows, type Rows } from '../api/statements.js';
 import { parseRefusal } from '../domain/sql-statement.js';
 import {
@@ -21,11 +21,11 @@ import {
 } from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
-import { useFormInAddress, useDebounced, useUnsavedWarning } from '../parts/address.js';
-import { ChangedMeanwhile } from '../parts/changed-meanwhile.js';
+import { useDebounced, useUnsavedWarning } from '../parts/address.js';
 import { Checks, DraftOutcomes, DraftTotals, MorePeople } from '../parts/changes.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment, Path } from '../parts/display.js';
+import { ChangedMeanwhile, useEditedEntry, useEntryEditor } from '../parts/entry-editor.js';
 import { showErrors } from '../parts/form.js';
 import { Failure, failureText, showToast } from '../parts/notice.js';
 import { EntryPage, Page, Region } from '../parts/page.js';
@@ -35,27 +35,22 @@ import { DataTable } from '../parts/table.js';
 
 type LoadedPolicy = VersionedBody<Policy>;
 
-const readPolicy = (id: number): Promise<LoadedPolicy> =>
-  versionedBodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } }));
-
-const keyOf = (id: number | null) => ['policy', id];
-
-/** The saved policy. @param id null: nothing is read @param isReadOnFocus whether it is read again when the window gets the focus */
-function usePolicy(id: number | null, isReadOnFocus = false) {
-  return useQuery({
-    queryKey: keyOf(id),
-    enabled: id !== null,
-    staleTime: Infinity,
-    gcTime: 0,
-    refetchOnWindowFocus: isReadOnFocus ? 'always' : false,
-    queryFn: () => readPolicy(id ?? 0),
-  });
-}
+const POLICIES = {
+  name: 'policy',
+  folder: '/policies',
+  read: (id: number) => versionedBodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } })),
+  formOf: formOfPolicy,
+  newForm: NEW_POLICY,
+  fromAddress: policyFormFromAddress,
+  toAddress: addressOfPolicy,
+  fields: POLICY_FIELDS,
+  lastActor: (policy: Policy) => <LastActor policy={policy} />,
+};
 
 export function PolicyPage() {
   const { id: idText = '' } = useParams();
   const isNew = idText === 'new';
-  const query = usePolicy(isNew ? null : Number(idText));
+  const query = useEditedEntry(POLICIES, isNew ? null : Number(idText));
   if (isNew) return <PolicyEditor key="new" loadedPolicy={null} />;
   return (
     <EntryPage title={`Policy ${idText}`} query={query}>
@@ -67,29 +62,11 @@ export function PolicyPage() {
 const FORM_ID = 'policy-form';
 
 function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
-  /** The saved policy that the form changes; null: the policy is new. */
-  const [base, setBase] = useState(loadedPolicy);
-  const savedForm = base === null ? NEW_POLICY : formOfPolicy(base.body);
-  const [form, setForm] = useFormInAddress(
-    (address) => policyFormFromAddress(address, savedForm),
-    (draft) => addressOfPolicy(draft, savedForm),
-  );
+  const editor = useEntryEditor(POLICIES, loadedPolicy, (): void => saveMutation.reset());
+  const { base, savedForm, form, isUnchanged } = editor;
   const [isSubmitted, setSubmitted] = useState(false);
-  const [, navigate] = useLocation();
   const id = base?.body.id ?? null;
-  const isUnchanged = addressOfPolicy(form, savedForm).size === 0;
   useUnsavedWarning(!isUnchanged);
-  const savedPolicy = usePolicy(id, isUnchanged).data;
-  /** The policy as somebody else has saved it meanwhile. */
-  const theirPolicy = savedPolicy !== undefined && savedPolicy.version !== base?.version ? savedPolicy : null;
-  const continueWith = (policy: LoadedPolicy, newForm: PolicyForm): void => {
-    setBase(policy);
-    setForm(newForm);
-    saveMutation.reset();
-  };
-  useEffect(() => {
-    if (theirPolicy !== null && isUnchanged) continueWith(theirPolicy, formOfPolicy(theirPolicy.body));
-  });
   const title = id === null ? 'New policy' : `Policy ${id}`;
   const policy = policyOfForm(form);
   const draft = policy && { ...policy, ...(id !== null && { id }) };
@@ -100,20 +77,12 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
       const params = { path: { id: base.body.id }, header: { 'If-Match': base.version } };
       return versionedBodyOf(api.PUT('/api/admin/policies/{id}', { params, body }));
     },
-    onMutate: () => form,
+    onMutate: (): PolicyForm => form,
     onSuccess: async (savedPolicy, _, sentForm) => {
       const { id: savedId, warnings } = savedPolicy.body;
       showToast({ text: `Policy ${savedId} is saved. It is live with the next publication.`, warnings });
-      await queryClient.cancelQueries({ queryKey: keyOf(savedId) });
-      queryClient.setQueryData(keyOf(savedId), savedPolicy);
-      setBase(savedPolicy);
       setSubmitted(false);
-      // If text was typed during the request, the form keeps the text and the page stays open.
-      if (form === sentForm) {
-        setForm(formOfPolicy(savedPolicy.body));
-        if (loadedPolicy === null) navigate(`/policies/${savedId}`);
-      }
-      await refreshAccess();
+      await editor.onSaved(savedPolicy, sentForm);
     },
   });
   const isChangedMeanwhile = isProblem(saveMutation.error, 'precondition_failed');
@@ -144,24 +113,14 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
       }
     >
       <form id={FORM_ID} className="stack" aria-label={title} onSubmit={submit} noValidate>
-        {theirPolicy !== null && !isUnchanged && (
-          <ChangedMeanwhile
-            entryKind="policy"
-            changedBy={<LastActor policy={theirPolicy.body} />}
-            changedAt={theirPolicy.body.changed_at}
-            fields={POLICY_FIELDS}
-            theirForm={formOfPolicy(theirPolicy.body)}
-            myForm={form}
-            choose={(chosenForm) => continueWith(theirPolicy, chosenForm)}
-          />
-        )}
-        {saveMutation.error !== null && !(isChangedMeanwhile && theirPolicy !== null) && (
+        <ChangedMeanwhile editor={editor} />
+        {saveMutation.error !== null && !(isChangedMeanwhile && editor.theirs !== null) && (
           <Failure problem={saveMutation.error} retry={() => policy !== null && saveMutation.mutate(policy)} />
         )}
         <PolicyFields
           form={form}
           change={(changes) => {
-            setForm((oldForm) => ({ ...oldForm, ...changes }));
+            editor.change(changes);
             if (saveMutation.isError && !isChangedMeanwhile) saveMutation.reset();
           }}
           errors={{ ...(isSubmitted && missingFieldTexts(form)), ...fieldErrorsOf(saveMutation.error ?? error) }}
