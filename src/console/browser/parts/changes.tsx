@@ -1,15 +1,19 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
+import { useGuarantee } from '../api/guarantees.js';
 import { type ChangedAccess, phraseOf, permissionOf } from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
+import { formOfGuarantee, guaranteeSentence, isBlocking } from '../domain/guarantee-form.js';
 import { type OutcomeGroup, groupByOutcome } from '../domain/outcomes.js';
 import { Button } from './controls.js';
 import { addressOf, type PrincipalRef, Path, Principal, Privileges } from './display.js';
 import { Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
 import { PrincipalByName } from './principal-combobox.js';
+import { Sentence } from './sentence.js';
 import { useShowMore } from './table.js';
 
 /** A plus or minus sign in a square. */
@@ -140,16 +144,35 @@ const GUARANTEE_CHECK = 'guarantee_broken';
 
 /** The guarantees that a draft would break or repair. */
 export function DraftGuarantees({ preview: { guarantees } }: { preview: Preview }) {
-  return (
-    <Suspense>
-      {guarantees.map((guarantee) => (
-        <DraftGuarantee key={guarantee.id} {...guarantee} />
-      ))}
-    </Suspense>
-  );
+  return guarantees.map((guarantee) => <DraftGuarantee key={guarantee.id} {...guarantee} />);
 }
 
-const DraftGuarantee = lazy(async () => ({ default: (await import('./draft-guarantee.js')).DraftGuarantee }));
+/** A guarantee that a draft would break or repair. */
+function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
+  const guarantee = useGuarantee(id).data?.body;
+  const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
+  if (state === 'holds') return <Note icon="check">It mends the guarantee {link}.</Note>;
+  const isRefused = guarantee !== undefined && isBlocking(guarantee);
+  return (
+    <Notice
+      tone={isRefused ? 'loss' : 'warn'}
+      title={
+        <>
+          {isRefused ? 'Refused by the guarantee' : 'It breaks the guarantee'} {link}
+        </>
+      }
+    >
+      <p>
+        {guarantee !== undefined && (
+          <>
+            <Sentence parts={guaranteeSentence(formOfGuarantee(guarantee))} />.{' '}
+          </>
+        )}
+        {witness !== undefined && `Broken: ${witness.message.replace(/ by \w+ (\d+, )*-[^;]*/g, ', by this draft')}.`}
+      </p>
+    </Notice>
+  );
+}
 
 interface DifferenceProps {
   difference: OutcomeGroup['differences'][number];
