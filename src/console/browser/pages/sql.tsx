@@ -8,7 +8,7 @@ import { clockTime } from '../domain/moment-text.js';
 import { isRepeatable, parseRefusal } from '../domain/sql-statement.js';
 import { whyAddress } from '../domain/why-address.js';
 import { Button, ButtonLink, downloadFile, Icon } from '../parts/controls.js';
-import { NameCombobox } from '../parts/node-comboboxes.js';
+import { NameCombobox } from '../parts/node-fields.js';
 import { Failure, Notice } from '../parts/notice.js';
 import { Page } from '../parts/page.js';
 import { DataTable } from '../parts/table.js';

@@ -20,7 +20,7 @@ import { useAddress, useDebounced } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
 import { Button, CopyButton, Icon } from '../parts/controls.js';
 import { BreakableText, Path, Privileges } from '../parts/display.js';
-import { NodeComboboxes } from '../parts/node-comboboxes.js';
+import { NodeComboboxes } from '../parts/node-fields.js';
 import { Failure, Note } from '../parts/notice.js';
 import { Region, useTitle } from '../parts/page.js';
 import { PolicyEffect } from '../parts/policies.js';

@@ -17,8 +17,7 @@ import { Button } from './controls.js';
 import { type PrincipalRef, PrincipalIcon } from './display.js';
 import { RemovableToken } from './filter-bar.js';
 import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
-import { useTypedName } from './node-comboboxes.js';
-import { NameFields, NodeFields, PrivilegeChecks } from './node-fields.js';
+import { NameFields, NodeFields, PrivilegeChecks, useTypedName } from './node-fields.js';
 import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
 
 interface PolicyFieldsProps {
