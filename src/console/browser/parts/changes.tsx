@@ -4,10 +4,15 @@ import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
 import type { Preview } from '../api/drafts.js';
 import { useGuarantee } from '../api/guarantees.js';
-import { type ChangedAccess, phraseOf, permissionOf } from '../domain/access-change.js';
+import {
+  type ChangedAccess,
+  groupByOutcome,
+  type OutcomeGroup,
+  permissionOf,
+  phraseOf,
+} from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
 import { formOfGuarantee, guaranteeSentence, isBlocking } from '../domain/guarantee-form.js';
-import { type OutcomeGroup, groupByOutcome } from '../domain/outcomes.js';
 import { Button } from './controls.js';
 import { addressOf, type PrincipalRef, Path, Principal, Privileges } from './display.js';
 import { Note, Notice } from './notice.js';
