@@ -15,7 +15,7 @@ import { DataTree } from '../parts/data-tree.js';
 import { addressOf, Crumbs, Restrictions, NodeIcon, Path, Principal, Privileges, WhyLink } from '../parts/display.js';
 import { GrantTable, NewGrantLink } from '../parts/grants.js';
 import { Note } from '../parts/notice.js';
-import { EmptyState, NotFoundPage, PageHead } from '../parts/page.js';
+import { EmptyState, NotFoundPage, PageHead, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { type Column, Listing } from '../parts/table.js';
 
@@ -260,8 +260,7 @@ function Holders({ node }: { node: Node }) {
         keyOf={({ principal }) => principalParameter(principal)}
       />
       {way === null && holdersInside !== null && holdersInside.length > 0 && (
-        <section className="stack stack--tight">
-          <h2>Something in it</h2>
+        <Region title="Something in it" isTightStack>
           <Listing
             name="People with something in it"
             list={{ ...list, items: holdersInside }}
@@ -269,7 +268,7 @@ function Holders({ node }: { node: Node }) {
             columns={INSIDE_HOLDER_COLUMNS}
             keyOf={({ principal }) => principalParameter(principal)}
           />
-        </section>
+        </Region>
       )}
     </>
   );

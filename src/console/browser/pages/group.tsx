@@ -139,14 +139,12 @@ function Members({ group }: { group: Group }) {
   };
   const countOnceSaved = count + addedMembers.length - removedMembers.length;
   const memberTable = (
-    <section>
-      <div className="head">
-        <h2>Members</h2>
-        <span className="count">
-          {numberText(count)}
-          {countOnceSaved !== count && `, ${numberText(countOnceSaved)} once saved`}
-        </span>
-      </div>
+    <Region
+      title="Members"
+      count={
+        countOnceSaved === count ? numberText(count) : `${numberText(count)}, ${numberText(countOnceSaved)} once saved`
+      }
+    >
       <Listing
         name="Members"
         list={{ ...list, items: items && memberRows(items, addedMembers, removedMembers) }}
@@ -156,7 +154,7 @@ function Members({ group }: { group: Group }) {
         keyOf={({ member }) => memberKey(member)}
         rowClass={({ change }) => (change === null ? undefined : change === 'joins' ? 'is-new' : 'is-gone')}
       />
-    </section>
+    </Region>
   );
   return (
     <>

@@ -149,8 +149,7 @@ function AccountActions({ account }: { account: Schemas['AccountDetailsResponse'
   const onDone = (): void => void refreshAccess();
   const dangerButton = { look: 'quiet danger', icon: 'stop' };
   return (
-    <section className="stack stack--tight">
-      <h2>Account</h2>
+    <Region title="Account" isTightStack>
       {password !== null && (
         <SecretNotice
           title={`One-time password of ${username}`}
@@ -273,6 +272,6 @@ function AccountActions({ account }: { account: Schemas['AccountDetailsResponse'
         ))}
       </div>
       <p className="hint">Deactivating ends sessions and statements at once, and access with the next publication.</p>
-    </section>
+    </Region>
   );
 }

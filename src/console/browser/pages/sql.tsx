@@ -10,7 +10,7 @@ import { whyAddress } from '../domain/why-address.js';
 import { Button, ButtonLink, downloadFile, Icon } from '../parts/controls.js';
 import { NameCombobox } from '../parts/node-fields.js';
 import { Failure, Notice } from '../parts/notice.js';
-import { Page } from '../parts/page.js';
+import { Page, Region } from '../parts/page.js';
 import { DataTable } from '../parts/table.js';
 
 const SqlEditor = lazy(() => import('../parts/sql-editor.js'));
@@ -137,19 +137,22 @@ interface SqlResultsProps {
 /** The rows of the last statement with results, and the progress of the newest statement. */
 function SqlResults({ results, runningQuery, isOfEarlierStatement, readMore, showFailure }: SqlResultsProps) {
   return (
-    <section>
-      <div className="head">
-        <h2>Results</h2>
-        {results !== null && (isOfEarlierStatement || runningQuery !== null) && (
-          <span className="count">of the statement before, {clockTime(results.readAt)}</span>
-        )}
+    <Region
+      title="Results"
+      count={
+        results !== null &&
+        (isOfEarlierStatement || runningQuery !== null) &&
+        `of the statement before, ${clockTime(results.readAt)}`
+      }
+      actions={
         <p className="row hint">
           <span role="status">{statusText(results, runningQuery)}</span>
           {results !== null && results.columns.length > 0 && isRepeatable(results.statement.sql) && (
             <CsvLink results={results} showFailure={showFailure} />
           )}
         </p>
-      </div>
+      }
+    >
       {results !== null && results.columns.length > 0 && (
         <DataTable
           key={results.queryId}
@@ -160,7 +163,7 @@ function SqlResults({ results, runningQuery, isOfEarlierStatement, readMore, sho
           readMore={results.nextCursor === null ? null : () => void readMore(results)}
         />
       )}
-    </section>
+    </Region>
   );
 }
 

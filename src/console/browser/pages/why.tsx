@@ -168,15 +168,11 @@ function Answer({ explanation, question, principal, isSelf }: AnswerProps) {
       <div className="pair">
         {rule?.text !== undefined && rule.text !== null && (
           <div className="stack">
-            <section>
-              <div className="head">
-                <h2>The rule that decides</h2>
-                <CopyButton value={rule.text} look="small quiet" />
-              </div>
+            <Region title="The rule that decides" actions={<CopyButton value={rule.text} look="small quiet" />}>
               <pre className="code" tabIndex={0} role="group" aria-label={`${rule.section}[${rule.index}]`}>
                 <BreakableText text={rule.text} />
               </pre>
-            </section>
+            </Region>
             <RestrictingPolicies policies={explanation.policies} isDenied={!allowed} />
           </div>
         )}
