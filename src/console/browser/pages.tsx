@@ -1,11 +1,9 @@
 import { type ComponentType, createElement, lazy, Suspense } from 'react';
 
 export interface Page {
-  /** The text of the page's link in the navigation. */
   name: string;
   icon: string;
   section: 'own' | 'access' | 'history';
-  /** Whether everybody may open the page; other pages are for administrators. */
   isForEverybody?: true;
   /** Components by address. The link in the navigation has the first address. */
   routes: Readonly<Record<string, ComponentType>>;

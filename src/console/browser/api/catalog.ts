@@ -22,7 +22,6 @@ function readChildren(...parameters: Parameters<typeof childrenQuery>): Promise<
   return bodyOf(api.GET('/api/admin/catalog', { params: childrenQuery(...parameters) }));
 }
 
-/** The children of a node that the signed-in person may see. */
 function readOwnChildren(...parameters: Parameters<typeof childrenQuery>): Promise<Schemas['ChildrenResponse']> {
   return bodyOf(api.GET('/api/catalog', { params: childrenQuery(...parameters) }));
 }

@@ -58,7 +58,6 @@ export function usePages<P extends { items: unknown[]; next: string | number | n
     query: isFetchNextPageError ? { ...query, refetch: () => fetchNextPage() } : query,
     /** The entries of all pages read so far; null until the first page has been read. */
     items: items ?? null,
-    /** The first page, for its totals. */
     first: query.data?.pages[0],
     pageCount,
     readMore,

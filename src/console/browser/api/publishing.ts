@@ -46,7 +46,6 @@ export function useVersion(version: number, comparedVersion: number | undefined,
   });
 }
 
-/** The version that a run would publish now, or that waits for an approval. */
 export function useCandidate(hash: string | undefined) {
   return useQuery({
     queryKey: ['publishing', 'candidate', hash],

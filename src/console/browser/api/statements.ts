@@ -11,7 +11,6 @@ export interface Statement {
   schema: string;
 }
 
-/** The rows of a statement that have been read so far. */
 export interface Results {
   statement: Statement;
   queryId: string;
@@ -104,7 +103,6 @@ export function useStatement() {
   return { ...state, run, readMore, cancel: () => cancelOpenQuery(openQueryId), showFailure };
 }
 
-/** Submits a statement. @returns the query that the engine has accepted */
 export function submitStatement({ sql, catalog, schema }: Statement): Promise<Schemas['Query']> {
   const namespace = catalog === '' ? {} : schema === '' ? { catalog } : { catalog, schema };
   return bodyOf(api.POST('/api/queries', { body: { sql, parameters: [], ...namespace } }));

@@ -61,7 +61,6 @@ export function phraseOf(accessText: string, isLoss: boolean): { verb: string; o
 
 type Difference = Schemas['AccessDifferenceResponse'];
 
-/** People whose gains or losses are the same. */
 export interface OutcomeGroup {
   key: string;
   differences: Omit<Difference, 'principal'>[];

@@ -80,7 +80,6 @@ const memberSentence =
 const guaranteeChangeSentence: SentenceMaker = ({ before, after }, subject) =>
   [...subject, ': ', partsOf(formOfGuarantee((after ?? before) as Guarantee))].flat();
 
-/** Functions that make sentences for events whose plain details are hard to read. */
 const SENTENCE_MAKERS: Partial<Record<AuditEvent['event'], SentenceMaker>> = {
   grant_created: grantSentence(' to '),
   grant_revoked: grantSentence(' from '),
@@ -142,7 +141,6 @@ function peopleChangesText(changes: PeopleChanges): string {
 /** Matches the hash of a rules text. Only the first digits of such a hash are shown. */
 const RULES_HASH_PATTERN = /^[0-9a-f]{64}$/;
 
-/** The most characters of a detail. Longer details are cut. */
 const MAX_DETAIL_LENGTH = 120;
 
 /** The details of an event in one line: *privileges SELECT, expires at 2027-01-15*. */

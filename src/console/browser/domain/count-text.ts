@@ -23,12 +23,10 @@ export function listText({ items, hasMore }: ListState, noun: string, plural = `
   return items === null ? `Reading ${plural}` : countText(items.length, noun, { plural, hasMore });
 }
 
-/** A number of breaches in words: *1 breach*, *2 breaches*. */
 export function breachesText(count: number): string {
   return countText(count, 'breach', { plural: 'breaches' });
 }
 
-/** A number of people in words: *1 person*, *8 people*. */
 export function peopleText(count: number): string {
   return countText(count, 'person', { plural: 'people' });
 }
@@ -43,7 +41,6 @@ export function holderCount({ people, engine_principals: enginePrincipals }: Hol
   return people + enginePrincipals;
 }
 
-/** Numbers of principals in words: *8 people, 1 engine principal*. */
 export function holdersText({ people, engine_principals: enginePrincipals }: HolderCounts): string {
   const engineText = enginePrincipals === 0 ? '' : `, ${countText(enginePrincipals, 'engine principal')}`;
   return peopleText(people) + engineText;

@@ -4,7 +4,6 @@ import type { Draft } from '../api/drafts.js';
 import { EMPTY_NAMES, type NodeNames, nodeAt } from './node-path.js';
 import { type PrincipalRef, parsePrincipal, principalParameter } from './principal.js';
 
-/** The kinds of nodes of grants and policies, with their labels. */
 export const NODE_KINDS = [
   ['data', 'Data'],
   ['routine', 'Routine'],
@@ -54,7 +53,6 @@ export function nodeFormOf(node: object): NodeForm {
   return { nodeKind, catalog, schema, table, routine, as: as ?? null, queries: queries ?? null };
 }
 
-/** The address parameters that contain the names of a node. */
 const NAME_PARAMETERS = ['catalog', 'schema', 'table', 'routine'] as const;
 
 export function nodeFormFromAddress(address: URLSearchParams): NodeForm {
@@ -94,7 +92,6 @@ export interface EntryForm extends NodeForm {
 
 export interface GrantForm extends EntryForm {
   expires: string;
-  /** Ids of the grants that are revoked together with granting the new one. */
   revokedIds: number[];
 }
 
@@ -134,7 +131,6 @@ export function addressOfGrantForm(form: GrantForm): URLSearchParams {
   return addressOfEntry(form, { expires: form.expires, revoke: form.revokedIds.map(String) });
 }
 
-/** The address of the form of a new grant, filled in with these values. */
 export function newGrantAddress(principal: PrincipalRef, privileges: readonly Privilege[], node: object): string {
   const emptyFields = { expires: '', description: '', revokedIds: [] };
   const address = addressOfGrantForm({ ...nodeFormOf(node), principal, privileges: [...privileges], ...emptyFields });
@@ -163,7 +159,6 @@ export function missingNodeText({ nodeKind }: NodeForm): string {
   return nodeKind === 'queries' ? 'Say whose queries.' : 'Say as whom.';
 }
 
-/** Messages for missing values of a form, by field. */
 export function missingFieldTexts(form: GrantForm): Record<string, string> {
   const { principal, privileges } = form;
   return {

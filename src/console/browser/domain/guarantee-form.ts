@@ -25,7 +25,6 @@ export interface GuaranteeForm extends Pick<grants.EntryForm, 'principal' | 'des
   except: PrincipalRef[];
   count: string;
   first: ScopeForm;
-  /** The second scope, which only guarantees of the kind `apart` have. */
   second: ScopeForm;
 }
 
@@ -120,7 +119,6 @@ function addressOfScope(
   return grants.addressOfEntry({ ...scope, ...entry }, parameters);
 }
 
-/** Messages for missing values of a form, by field. */
 export function missingFieldTexts({ name, kind, principal, except, count, first, second }: GuaranteeForm) {
   return {
     ...(name.trim() === '' && { name: 'Give it a name.' }),

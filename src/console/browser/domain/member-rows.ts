@@ -37,7 +37,6 @@ export function memberRows(
   ];
 }
 
-/** The body of a preview request for the draft. */
 export function memberDraft(
   groupId: number,
   addedMembers: readonly PrincipalRef[],

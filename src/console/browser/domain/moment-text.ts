@@ -24,7 +24,6 @@ export function secondText(moment: Date, now: Date): string {
   return `${momentText(moment, now).replace(/ \d\d:\d\d$/, '')} ${CLOCK_WITH_SECONDS_FORMAT.format(moment)}`;
 }
 
-/** Whole days between two moments. */
 export function daysUntil(laterMoment: Date, earlierMoment: Date): number {
   return Math.floor((laterMoment.getTime() - earlierMoment.getTime()) / DAY_MS);
 }

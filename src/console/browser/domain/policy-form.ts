@@ -76,7 +76,6 @@ export function addressOfPolicy(form: PolicyForm, savedForm = NEW_POLICY): URLSe
 export const hasColumn = (kind: PolicyKind): boolean => kind === 'column_mask' || kind === 'hidden_column';
 export const hasExpression = (kind: PolicyKind): boolean => kind === 'row_filter' || kind === 'column_mask';
 
-/** Messages for missing values of a form, by field. */
 export function missingFieldTexts(form: PolicyForm): Record<string, string> {
   return {
     ...(form.principal === null && { principal: 'Choose for whom it is.' }),

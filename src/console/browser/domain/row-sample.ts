@@ -1,14 +1,11 @@
 import type { Rows } from '../api/statements.js';
 import { hasColumn, type PolicyForm } from './policy-form.js';
 
-/** The most rows that are shown on each side: under the saved policy and under the draft. */
 const MAX_SHOWN_ROWS = 20;
 
 export interface RowSample {
   sql: string;
-  /** The row limit of the statement. */
   maxRows: number;
-  /** The rows that are visible under the saved policy, and under the draft. */
   splitRows: (rows: Rows) => { before: Rows; after: Rows };
 }
 

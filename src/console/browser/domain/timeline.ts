@@ -1,9 +1,7 @@
 import { countText } from './count-text.js';
 import { clockTime, WEEKDAY_FORMAT } from './moment-text.js';
 
-/** A version or a refused run on the timeline. */
 export interface TimelineEvent {
-  /** Milliseconds since 1970. */
   timeMs: number;
   kind: 'version' | 'live' | 'refused';
   version: number | null;
@@ -18,7 +16,6 @@ export const CHART = { width: 1016, height: 164, left: 6, now: 933, spine: 96 } 
 const MAX_BAR_LENGTH = 38;
 const SIZE_LINE_Y = { top: 14, bottom: 33 } as const;
 const MINUTE_MS = 60_000;
-/** The longest timeline: one day. */
 export const MAX_SPAN_MS = 24 * 60 * MINUTE_MS;
 
 /** The time that a timeline shows, in milliseconds since 1970. */
@@ -43,7 +40,6 @@ export function barLength(count: number, maxCount: number): number {
   return count === 0 ? 0 : Math.max(6, roundToTenth(Math.sqrt(count / Math.max(maxCount, 1)) * MAX_BAR_LENGTH));
 }
 
-/** The possible numbers of minutes between two ticks. */
 const TICK_MINUTES = [1, 2, 5, 15, 30, 60, 120, 240];
 
 /** At most eight ticks. The first tick of each day also names the day. */

@@ -32,7 +32,6 @@ function useNamesInAddress(): string[] | null {
   }
 }
 
-/** The page with the data tree and one of its nodes: people with access, grants and policies. */
 export function Data() {
   const names = useNamesInAddress();
   if (names === null) return <NotFoundPage />;
@@ -144,7 +143,6 @@ function NodePage({ names }: { names: readonly string[] }) {
   );
 }
 
-/** A notice about a node that grants or policies name although the engine does not list it. */
 function NotInEngineNote({ names }: { names: readonly string[] }) {
   const { items } = useChildren(names.length === 0 ? null : names.slice(0, -1), '');
   const child = items?.find(({ name }) => name === names.at(-1));
@@ -200,7 +198,6 @@ const INSIDE_HOLDER_COLUMNS: readonly Column<Holder>[] = [
   },
 ];
 
-/** The principals with access to a node or to nodes below it. */
 function useHolders(node: Node, isReadToEnd: boolean) {
   return usePages(
     ['who', node],
@@ -209,7 +206,6 @@ function useHolders(node: Node, isReadToEnd: boolean) {
   );
 }
 
-/** The table of principals with access to a node. It can be filtered by the way of access, such as through one group. */
 function Holders({ node }: { node: Node }) {
   const { search, change } = useAddress();
   const selectedKey = search.get(WAY_PARAMETER);
@@ -316,7 +312,6 @@ const INITIALLY_SHOWN_WAYS = 4;
 
 interface WayPillsProps {
   ways: readonly HolderWay[];
-  /** Whether some principals have access through a grant to everyone. */
   isForEveryone: boolean;
   totals: HolderCounts | null;
   selectedKey: string | null;

@@ -9,7 +9,6 @@ import { Page, Region } from '../parts/page.js';
 interface Section {
   title: string;
   grantFilter: { family: 'engine' | 'acting' | 'routine' } | { catalog: 'system' };
-  /** The text of the button for a new grant of this kind, and the address query with the form's first values. */
   newGrant: { text: string; query: string };
   emptyText: string;
 }

@@ -23,7 +23,6 @@ import { GroupForm, MANAGED_BY_TEXTS } from './groups.js';
 
 type Group = Schemas['GroupResponse'];
 
-/** The page of a group: its members, a preview of unsaved changes, and its grants. */
 export function GroupPage() {
   const id = Number(useParams<{ id: string }>().id);
   const query = useQuery({
@@ -41,7 +40,6 @@ export function GroupPage() {
   );
 }
 
-/** The page's head with the actions on a group. The children are shown below it. */
 function GroupHead({ group, children }: { group: Group; children: ReactNode }) {
   const [isEditing, setEditing] = useState(false);
   const [, navigate] = useLocation();
@@ -95,7 +93,6 @@ function GroupHead({ group, children }: { group: Group; children: ReactNode }) {
   );
 }
 
-/** The members of a group. The members of a local group can be changed, with a preview. */
 function Members({ group }: { group: Group }) {
   const { id, name, source, member_count: count } = group;
   const isLocal = source === 'local';
@@ -255,7 +252,6 @@ const COLUMNS: readonly Column<MemberRow>[] = [
   },
 ];
 
-/** The notice after saving members, with a link to a new grant if the group has no grant. */
 function SavedNotice({ id }: { id: number }) {
   const { items } = useGrants({ principal: `group:${id}` });
   return (
@@ -272,7 +268,6 @@ function SavedNotice({ id }: { id: number }) {
   );
 }
 
-/** The grants and the policies that name a group. */
 function Holdings({ id }: { id: number }) {
   const principal = `group:${id}`;
   const grants = useGrants({ principal });

@@ -51,7 +51,6 @@ export function GuaranteePage() {
 
 type LoadedGuarantee = VersionedBody<forms.Guarantee>;
 
-/** The form of a guarantee, beside its sentence and the verdict whether it holds. */
 function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee | null }) {
   const editor = useEntryEditor(GUARANTEES, loadedGuarantee);
   const { base, form, change, isUnchanged, isInAddress } = editor;
@@ -247,7 +246,6 @@ interface VerdictProps extends Pick<ReturnType<typeof useJudgement>, 'judgement'
 
 const INITIALLY_SHOWN_BREACHES = 3;
 
-/** Shows a guarantee as a sentence, whether the guarantee holds today, and its breaches. */
 function Verdict({ form, savedGuarantee, judgement, isJudging, makeReported }: VerdictProps) {
   const { state = null, broken_by: breachCount = 0, witnesses = [], checked = null, not_about = [] } = judgement ?? {};
   const [shownWitnesses, moreButton] = useShowMore(witnesses, INITIALLY_SHOWN_BREACHES);

@@ -99,7 +99,6 @@ export function Guarantees() {
 
 const INITIALLY_SHOWN_GUARANTEES = 3;
 
-/** The broken guarantees, each with the first of its breaches. */
 function BrokenGuarantees({ guarantees }: { guarantees: readonly Guarantee[] }) {
   const [shownGuarantees, moreButton] = useShowMore(guarantees, INITIALLY_SHOWN_GUARANTEES);
   if (guarantees.length === 0) return null;

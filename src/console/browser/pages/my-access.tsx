@@ -15,7 +15,6 @@ import { Failure, SecretNotice, showToast } from '../parts/notice.js';
 import { EmptyState, Fact, Page, Region } from '../parts/page.js';
 import { type Column, Listing } from '../parts/table.js';
 
-/** The page about the signed-in person: access with the grants that give it, sessions, and API tokens. */
 export function MyAccess() {
   const { id, role } = useOwnAccount();
   return (
@@ -109,7 +108,6 @@ function OwnChange({ kind, close }: { kind: 'e-mail' | 'password'; close: () => 
   );
 }
 
-/** Why the account was not linked, by error code. */
 const NOT_LINKED_TEXTS = {
   sign_in_cancelled: 'You did not sign in at the provider. Nothing was linked.',
   person_linked: 'Whoever signed in there has another account here. Nothing was linked.',
@@ -207,7 +205,6 @@ const TOKEN_COLUMNS: readonly Column<Token>[] = [
   },
 ];
 
-/** The API tokens of the signed-in user. A new token is shown once. */
 function ApiTokens() {
   const { dialog, openDialog, close } = useDialogInAddress('ask');
   const [newToken, setNewToken] = useState<Schemas['NewApiTokenResponse'] | null>(null);

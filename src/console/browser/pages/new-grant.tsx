@@ -27,7 +27,6 @@ import { PageHead } from '../parts/page.js';
 import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 
-/** The form of a grant, beside its preview. */
 export function GrantDraft() {
   const [form, setForm, isInAddress] = useFormInAddress(grantFormFromAddress, addressOfGrantForm);
   useUnsavedWarning(!isInAddress);

@@ -110,7 +110,6 @@ const SIGN_IN_WAYS = [
 ] as const;
 type SignInWay = (typeof SIGN_IN_WAYS)[number][0];
 
-/** The form of a new account. The person signs in with a one-time password, or at the identity provider under the same name. */
 function AddPerson({ close }: { close: () => void }) {
   const [{ username, email, way }, field] = useForm({ username: '', email: '', way: 'password' as SignInWay });
   const [addedPerson, setAddedPerson] = useState<NewPerson | null>(null);

@@ -23,7 +23,6 @@ import { useShowMore } from '../parts/table.js';
 
 type Publication = Schemas['PublicationResponse'];
 
-/** The page of one version, or of the change that waits for approval: its changes, the people who gain and lose access, and the findings. */
 export function PublicationPage() {
   const { version } = useParams<{ version: string }>();
   return version === 'waiting' ? <WaitingChange /> : <VersionPage key={version} version={Number(version)} />;
@@ -197,7 +196,6 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
 
 const MAX_RESTORE_HOURS = 24;
 
-/** The button to restore an older version: it is published in place of the current grants for some hours. */
 function RestoreButton({ version }: { version: number }) {
   const [{ reason, hours }, field] = useForm({ reason: '', hours: '4' });
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -237,7 +235,6 @@ function RestoreButton({ version }: { version: number }) {
   );
 }
 
-/** The access that people would gain and lose by restoring a version. */
 function RestoreEffect({ version }: { version: number }) {
   const publishedVersion = usePublishingStatus().data?.published?.version;
   const { data, error, refetch } = useVersion(version, publishedVersion, publishedVersion !== undefined);
@@ -316,7 +313,6 @@ function WaitingChange() {
   );
 }
 
-/** The rules that a version adds, and the rules that it removes. */
 function RulesDifference({ diff }: { diff: Schemas['RulesDiffResponse'] }) {
   const addedRules = useMemo(() => ruleLines(diff.added, diff.removed), [diff]);
   const removedRules = useMemo(() => ruleLines(diff.removed, diff.added), [diff]);

@@ -28,7 +28,6 @@ import { Timeline } from '../parts/timeline.js';
 
 type Status = Schemas['StatusResponse'];
 
-/** The page of publishing: the live version, the change that waits for an approval, the next run, and all versions and refused runs. */
 export function Publications() {
   const { data: status, error, refetch } = usePublishingStatus();
   const history = usePublishingHistory(status);
@@ -121,7 +120,6 @@ function LiveSentence({ status }: { status: Status | undefined }) {
   );
 }
 
-/** The result of *Publish now*. */
 function PublishOutcome({ result }: { result: Schemas['SyncResponse'] }) {
   const { outcome, publication, reasons } = result;
   if (outcome === 'refused') return null;
@@ -141,7 +139,6 @@ function isNothingPublished(outcome: Run['outcome'], reasons: Run['reasons']): b
   );
 }
 
-/** Notices of states that an administrator must act on, such as a change that waits for an approval, a refused run, or a restored older version. */
 function AttentionNotices({ status }: { status: Status }) {
   const {
     waiting_for_approval: waitingChange,
@@ -236,7 +233,6 @@ function timelineEventOf(entry: HistoryEntry, status: Status | undefined): Timel
   return { timeMs, kind: isLive ? 'live' : 'version', version, gainCount, lossCount, bytes };
 }
 
-/** The size limit that Kubernetes has for a ConfigMap. */
 const MAX_CONFIGMAP_BYTES = 1024 ** 2;
 
 const FACT_NAMES = ['Next run', 'Last run', 'Rules', 'Size', 'Drift', 'Refused'];

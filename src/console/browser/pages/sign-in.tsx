@@ -19,7 +19,6 @@ import { Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useFo
 import { Failure, Note } from '../parts/notice.js';
 import { useTitle } from '../parts/page.js';
 
-/** The sign-in page. While there is no administrator, it shows how to create the first one. */
 export function SignIn({ isFirstStart }: { isFirstStart: boolean }) {
   useTitle(isFirstStart ? 'First start' : 'Sign in');
   const { data: provider, isPending } = useIdentityProvider();
@@ -36,7 +35,6 @@ export function SignIn({ isFirstStart }: { isFirstStart: boolean }) {
   );
 }
 
-/** A link to the identity provider's sign-in, and why the last sign-in there failed. */
 function ProviderSignIn({ provider }: { provider: Schemas['ProviderResponse'] }) {
   const { search } = useAddress();
   return (
@@ -70,11 +68,9 @@ function AdministratorSignIn(props: PasswordSignInProps) {
 }
 
 interface PasswordSignInProps {
-  /** The user of a session that has ended. The field is then read-only. */
   username?: string;
 }
 
-/** The form to sign in by password. */
 function PasswordSignIn({ username: knownUsername }: PasswordSignInProps) {
   const [credentials, field] = useForm({ username: knownUsername ?? '', password: '' });
   const signInMutation = useMutation({ mutationFn: () => signIn(credentials) });
@@ -134,7 +130,6 @@ function Banner({ title, children }: { title: string; children: string }) {
   );
 }
 
-/** A decorative line through five symbols: person, group, grant, node, rule. */
 function DecorativeLine({ isDashed }: { isDashed: boolean }) {
   return (
     <svg className="gate__line" viewBox="0 0 352 32" aria-hidden="true">

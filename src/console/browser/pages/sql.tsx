@@ -26,7 +26,6 @@ function currentDraft(): Statement {
 
 const EMPTY_STATEMENT: Statement = { sql: '', catalog: '', schema: '' };
 
-/** The page on which SQL runs as the signed-in person. */
 export function Sql() {
   // After a new sign-in the cache calls every `queryFn` again. This one returns the present draft, so that the typed text is kept.
   const { data: draft } = useQuery({ queryKey: DRAFT_KEY, queryFn: currentDraft, initialData: EMPTY_STATEMENT });
@@ -128,13 +127,11 @@ function FaultNotice({ fault }: { fault: StatementFault }) {
 interface SqlResultsProps {
   results: Results | null;
   runningQuery: Schemas['Query'] | 'submitting' | null;
-  /** Whether the rows belong to an earlier statement, because the newest one has failed. */
   isOfEarlierStatement: boolean;
   readMore: (results: Results) => Promise<void>;
   showFailure: (problem: Error) => void;
 }
 
-/** The rows of the last statement with results, and the progress of the newest statement. */
 function SqlResults({ results, runningQuery, isOfEarlierStatement, readMore, showFailure }: SqlResultsProps) {
   return (
     <Region

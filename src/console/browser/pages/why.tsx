@@ -28,7 +28,6 @@ import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox
 import { type Column, Table } from '../parts/table.js';
 import { Chains, type Explanation, NearestChange, useExplanation, type ExplainedWay } from '../parts/why-chains.js';
 
-/** The page that explains why somebody has a privilege on a node, or not. Only administrators can ask about other people. */
 export function Why() {
   useTitle('Why');
   const account = useOwnAccount();
@@ -202,7 +201,6 @@ const POLICY_COLUMNS: readonly Column<Policy>[] = [
   },
 ];
 
-/** The policies that restrict or deny the privilege. */
 function RestrictingPolicies({ policies: policyIds, isDenied }: { policies: readonly number[]; isDenied: boolean }) {
   const queries = useQueries({
     queries: policyIds.map((id) => ({
@@ -224,7 +222,6 @@ const NEARBY_COLUMNS: readonly Column<Schemas['EffectiveAccessResponse']>[] = [
   { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
 ];
 
-/** Shows the nodes nearest to a refused node, among the nodes that the signed-in person can reach. */
 function NearbyNodes({ node }: { node: object }) {
   const { data } = useQuery({
     queryKey: ['effective-access', 'nearby'],

@@ -21,7 +21,6 @@ const FILTERS: readonly Filter[] = [
 ];
 
 interface EffectiveAccessProps {
-  /** The name of the table. */
   name: string;
   /** The account's id, or `own` for the signed-in account. Part of the cache key. */
   account: 'own' | number;
@@ -109,7 +108,6 @@ interface SessionsProps {
   endAllSessions: (sessions: readonly Session[]) => Promise<unknown>;
 }
 
-/** The sessions of an account, which can be ended one by one or all at once. */
 export function Sessions({ account, readPage, endSession, endAllSessions }: SessionsProps) {
   const key = ['sessions', account];
   const list = usePages(key, readPage);

@@ -30,9 +30,7 @@ export function ActionButton<T>({ slug, button, ...props }: ActionButtonProps<T>
 }
 
 interface ActionDialogProps<T> {
-  /** The heading of the dialog, a question such as *Approve this change?* */
   title: string;
-  /** The text of the button that performs the action. */
   action: string;
   isDanger?: boolean | undefined;
   proof?: RequiredProof;
@@ -141,7 +139,6 @@ interface ProofFormProps<T> extends Omit<FormProps, 'mutation' | 'cancelText' | 
   children: (mayActNow: boolean, isActing: boolean) => ReactNode;
 }
 
-/** The form of an action that needs a proof of identity. */
 export function ProofForm<T>(props: ProofFormProps<T>) {
   const { proof, values, returnSearch: address, run, onDone, action, isDanger, children, ...formProps } = props;
   const [password, setPassword] = useState('');
@@ -192,7 +189,6 @@ export function ProofForm<T>(props: ProofFormProps<T>) {
   );
 }
 
-/** Why an action was not confirmed, by the code of the failure. */
 const NOT_CONFIRMED_TEXTS = {
   sign_in_cancelled: 'You did not sign in at the provider. Nothing was confirmed.',
   other_person: 'Somebody else signed in at the provider. Sign in there as yourself.',
@@ -200,7 +196,6 @@ const NOT_CONFIRMED_TEXTS = {
   other: 'The provider sent you back, and nothing was confirmed.',
 };
 
-/** Tells people without a password to confirm the action at the provider, or that they have confirmed it there. */
 function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
   if (isConfirmed) return <p role="status">You confirmed at the provider.</p>;
   return (

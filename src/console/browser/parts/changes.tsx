@@ -21,7 +21,6 @@ import { PrincipalByName } from './principal-combobox.js';
 import { Sentence } from './sentence.js';
 import { useShowMore } from './table.js';
 
-/** A plus or minus sign in a square. */
 export function ChangeSign({ isLoss = false }: { isLoss?: boolean }) {
   return (
     <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
@@ -43,7 +42,6 @@ export function Delta({ count, isLoss = false, children }: { count: number; isLo
   );
 }
 
-/** Numbers of people who gain and lose access by a draft, shown beside the button that saves the draft. */
 export function DraftCounts({ preview }: { preview: Preview | null }) {
   if (preview === null) return null;
   const isRefused = preview.checks.some(({ code }) => code === GUARANTEE_CHECK);
@@ -56,7 +54,6 @@ export function DraftCounts({ preview }: { preview: Preview | null }) {
   );
 }
 
-/** One gained or lost access. The sign, the verb and the colour show whether it is gained or lost. */
 function OutcomeLine({ verb, isLoss, children }: { verb: string; isLoss: boolean; children: ReactNode }) {
   return (
     <div className="outcome__what">
@@ -66,7 +63,6 @@ function OutcomeLine({ verb, isLoss, children }: { verb: string; isLoss: boolean
   );
 }
 
-/** Numbers of people who gain, who lose, and for whom the draft changes nothing. */
 export function DraftTotals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
   if (preview === null && !isComputing) return null;
   return (
@@ -104,7 +100,6 @@ export function MorePeople({ readMore }: { readMore: (() => void) | undefined })
   return readMore && <Button text="Read more people" look="small" onClick={readMore} />;
 }
 
-/** The preview of a draft: people who gain, who lose, and for whom nothing changes, and the checks. */
 export function DraftEffects({ preview, readMore }: { preview: Preview; readMore?: (() => void) | undefined }) {
   return (
     <>
@@ -147,12 +142,10 @@ export function DraftOutcomes({ preview, direction }: { preview: Preview; direct
 /** The code of the check that fails when an enforced guarantee refuses a draft. */
 const GUARANTEE_CHECK = 'guarantee_broken';
 
-/** The guarantees that a draft would break or repair. */
 export function DraftGuarantees({ preview: { guarantees } }: { preview: Preview }) {
   return guarantees.map((guarantee) => <DraftGuarantee key={guarantee.id} {...guarantee} />);
 }
 
-/** A guarantee that a draft would break or repair. */
 function DraftGuarantee({ id, name, state, witnesses: [witness] }: Preview['guarantees'][number]) {
   const guarantee = useGuarantee(id).data?.body;
   const link = <Link href={`/guarantees/${id}`}>{name}</Link>;
@@ -255,7 +248,6 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
-/** The checks of a draft: refusals (except those by guarantees), warnings, and the size of the rules. */
 export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
   // DraftGuarantees shows refusals by guarantees, beside the gains.
   const otherChecks = checks.filter(({ code }) => code !== GUARANTEE_CHECK);
@@ -290,7 +282,6 @@ interface AccessDifferenceProps {
   access: Schemas['AccessChangeResponse'] | null;
 }
 
-/** Two columns: people who gain and people who lose access by a published version or a pending change. */
 export function AccessDifference({ access }: AccessDifferenceProps) {
   return (
     <div className="pair">

@@ -23,16 +23,13 @@ interface ComboboxProps<C extends Choice> {
   choose: (choice: C) => void;
   /** Called when the typed text is complete: the field loses the focus, or Enter sends its form. */
   onBlur?: () => void;
-  /** The chosen principal, shown in the field. */
   principal?: PrincipalRef | null;
   /** Whether the text must be one of the choices. Enter then selects the first choice. */
   isChoiceRequired?: boolean;
   isMono?: boolean;
   isDisabled?: boolean;
-  /** Whether the choices are shown before a key is pressed. */
   isInitiallyOpen?: boolean;
   placeholder?: string | undefined;
-  /** Shown below the field. */
   hint?: ReactNode;
   error?: string | undefined;
 }

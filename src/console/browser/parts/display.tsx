@@ -10,7 +10,6 @@ import { Badge, Icon } from './controls.js';
 
 export type { PrincipalRef };
 
-/** The address of the page about a principal; undefined if there is no page. */
 export function addressOf({ type, id }: PrincipalRef): string | undefined {
   if (id === undefined) return undefined;
   return type === 'user' ? `/people/${id}` : `/groups/${id}`;
@@ -88,7 +87,6 @@ export function NodeIcon({ node }: { node: object }) {
   return <Icon name={routine === undefined ? (LEVEL_ICONS[namesOf(node).length] ?? 'table') : 'sql'} />;
 }
 
-/** Breadcrumbs: links to the nodes above a data node, from the root down. */
 export function Crumbs({ node }: { node: object }) {
   const names = namesOf(node);
   if (names.length === 0) return null;
@@ -147,7 +145,6 @@ export function Privileges({ names }: { names: readonly string[] }) {
   );
 }
 
-/** The numbers of row filters, masked columns and hidden columns. */
 export function Restrictions({ access: { row_filters, masked_columns, hidden_columns } }: { access: Limits }) {
   const limits = [
     ['filter', 'Row filters', row_filters.length, 'row filters'],

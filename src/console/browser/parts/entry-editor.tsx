@@ -14,7 +14,6 @@ import { Notice } from './notice.js';
 interface EditedKind<T, F> {
   /** The word for one entry: *policy*. Also the first word of the cache key of the entry in the form. */
   name: string;
-  /** The address of the entries' pages: `/policies`. */
   folder: string;
   read: (id: number) => Promise<VersionedBody<T>>;
   formOf: (entry: T) => F;

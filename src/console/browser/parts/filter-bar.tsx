@@ -14,17 +14,14 @@ import { includesText, PrincipalCombobox, usePrincipalName } from './principal-c
 /** A filter of a list. Its value is kept in an address parameter, and shown as a token (a label that can be removed). */
 export interface Filter {
   parameter: string;
-  /** Label of the token. */
   name: string;
   /** The allowed values with their texts. Without `choices` and `renderField`, any text can be typed. */
   choices?: Readonly<Record<string, string>>;
   /** Suggests values for typed text. The key of a choice becomes the value of the filter. */
   useSuggestions?: (text: string, values: FilterValues) => { choices: readonly Choice[]; moreHint?: string | null };
-  /** The problem of a typed text; null if the text is valid. */
   problemOf?: (text: string) => string | null;
   /** Makes a special field in place of the plain one, such as a combobox of people. */
   renderField?: (choose: (value: string) => void) => ReactNode;
-  /** Makes the text that the token shows for a value. */
   valueText?: (value: string) => ReactNode;
 }
 
@@ -47,14 +44,12 @@ export function useFilters(filters: readonly Filter[]) {
 }
 
 interface FilterBarProps {
-  /** The placeholder of the search field, for example *Search people*. */
   placeholder: string;
   filters?: readonly Filter[];
   /** The number of entries, shown at the end of the bar. */
   children: ReactNode;
 }
 
-/** The bar above a list: the search field, the active filters as tokens, and a button to add a filter. */
 export function FilterBar({ placeholder, filters = [], children }: FilterBarProps) {
   const { values, setFilter } = useFilters(filters);
   const unsetFilters = filters.filter(({ parameter }) => values[parameter] === undefined);
@@ -135,15 +130,12 @@ export function Search({ placeholder, query, search }: SearchProps) {
 }
 
 interface TokenProps {
-  /** The accessible name of the button, such as *Remove State*. */
   label: string;
-  /** Shown before the value, such as *State*. */
   prefix: ReactNode;
   remove: () => void;
   children: ReactNode;
 }
 
-/** A chosen value with a button that removes it. */
 export function RemovableToken({ label, prefix, remove, children }: TokenProps) {
   const id = useId();
   return (
@@ -337,7 +329,6 @@ export function principalFilter(parameter: string, name: string, label?: string,
   };
 }
 
-/** Filters of grants and policies: by principal, and by node. */
 export const ENTRY_FILTERS: readonly Filter[] = [
   principalFilter('principal', 'Holder'),
   {

@@ -5,19 +5,15 @@ import { Failure } from './notice.js';
 
 export interface FormProps {
   label?: string;
-  /** The mutation that the button runs. */
   mutation: { isPending: boolean; error: Error | null; mutate: () => void; reset: () => void };
-  /** The text of the button that sends the form. */
   action: string;
   isDanger?: boolean | undefined;
   /** Whether the form cannot be sent, for example because nothing has changed. */
   isDisabled?: boolean;
-  /** Text of the button that closes the form; default: *Cancel*. */
   cancelText?: string;
   close: () => void;
   /** Whether the form is shown in the page, not in a dialog. */
   isPanel?: boolean;
-  /** Whether a failure is shown with a button to retry. */
   canRetry?: boolean;
   children: ReactNode;
 }
@@ -67,7 +63,6 @@ export function fieldsOf<F extends object>(
   });
 }
 
-/** The values of a form, and a function that gives the properties of a field by name. */
 export function useForm<F extends object>(initialForm: F | (() => F)) {
   const [form, setForm] = useState<F>(initialForm);
   return [form, fieldsOf(form, (changes) => setForm((oldForm) => ({ ...oldForm, ...changes })))] as const;
@@ -102,7 +97,6 @@ interface TextFieldProps extends InputProps {
   autoComplete?: 'username' | 'current-password' | 'new-password' | 'off';
 }
 
-/** A text field, with its error or hint below. */
 export function TextField(props: TextFieldProps) {
   const { label, value, set, hint, error, rows = 1, isMono, isDisabled, autoComplete = 'off', ...inputProps } = props;
   const id = useId();
@@ -142,7 +136,6 @@ export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'set'>) {
   return <PasswordField label="New password" autoComplete="new-password" hint={hint} {...props} />;
 }
 
-/** The error of a field, or else its hint, shown below it. */
 export function FieldHint({ id, hint, error }: { id: string; hint?: ReactNode; error: string | undefined }) {
   if (error !== undefined) {
     return (
@@ -182,7 +175,6 @@ interface SegmentsProps<T extends string> {
   set: (value: T) => void;
 }
 
-/** Radio buttons in one row, for a choice between a few values. */
 export function Segments<T extends string>({ legend, choices, value, set }: SegmentsProps<T>) {
   const name = useId();
   return (
@@ -209,7 +201,6 @@ interface CheckboxProps<T> {
   set: (checkedValues: T[]) => void;
   isDisabled?: boolean;
   hint?: string;
-  /** The label; default: the value. */
   text?: string;
 }
 

@@ -76,7 +76,6 @@ interface GrantTableProps {
   isOfOneHolder?: boolean;
 }
 
-/** A table of grants: holder, privileges, node, grantor, description and expiry; each can be revoked. */
 export function GrantTable({ name, list, emptyState, nodeCell, isOfOneHolder = false }: GrantTableProps) {
   const nodeColumn = nodeCell === undefined ? NODE_COLUMN : { ...NODE_COLUMN, name: 'What it reaches', cell: nodeCell };
   const columns = isOfOneHolder
@@ -92,7 +91,6 @@ export function ExpiryText({ expiresAt }: { expiresAt: string | null }) {
   return <Badge tone="warn" icon="clock" text={<Moment time={expiresAt} />} />;
 }
 
-/** A button that revokes a grant after a preview of the losses. */
 function RevokeButton({ grant: { id, privileges, resource } }: { grant: Grant }) {
   return (
     <>

@@ -55,7 +55,6 @@ interface NameFieldsProps extends ComponentProps<typeof NodeComboboxes> {
   error: string | undefined;
 }
 
-/** The fields for the names of a node, with their error or hint below. */
 export function NameFields({ hint, error, ...comboboxes }: NameFieldsProps) {
   const id = useId();
   const hasHint = hint !== undefined || error !== undefined;
@@ -82,7 +81,6 @@ interface PrivilegeChecksProps {
   error?: string | undefined;
 }
 
-/** A checkbox for each privilege that can be given on a node. */
 export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeChecksProps) {
   const id = useId();
   const offeredPrivileges = privilegesOn(node);
@@ -124,7 +122,6 @@ interface NamesWithRoutine extends NodeNames {
 interface NodeComboboxesProps {
   value: NamesWithRoutine;
   set: (names: NamesWithRoutine) => void;
-  /** The kind of node that the last field names. */
   lastLevel?: 'table' | 'routine';
 }
 
@@ -190,7 +187,6 @@ interface NameComboboxProps {
   isForOwnNames?: boolean;
 }
 
-/** A field for the name of a child of a node. */
 export function NameCombobox({ label, text, isDisabled, parentPath, set, isForOwnNames = false }: NameComboboxProps) {
   const { typedText, field } = useTypedName(text, set);
   const { names, total, moreHint } = useNames(parentPath, typedText ?? '', !isDisabled, isForOwnNames);

@@ -33,7 +33,6 @@ export function Notice({ tone, icon = 'warn', title, role, text, actions, childr
   );
 }
 
-/** A short remark beside its subject. */
 export function Note({ icon = 'info', role, children }: Pick<NoticeProps, 'icon' | 'role' | 'children'>) {
   return (
     <p className="note" role={role}>
@@ -61,7 +60,6 @@ const FAILURE_TEXTS: Record<string, string> = {
   cross_site: 'Your browser did not say that this page made the request. Open the page at its own address.',
 };
 
-/** Labels of request fields whose name differs from the label in forms. */
 const FIELD_LABELS: Record<string, string> = { expires_at: 'Expires', principal: 'Person or group', resource: 'Where' };
 
 /** The label of a request field: *New password* for `new_password`. */
@@ -69,14 +67,12 @@ function fieldLabel(name: string): string {
   return FIELD_LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 }
 
-/** Whether the same request can succeed later. */
 function canSucceedLater(problem: Error): boolean {
   if (!(problem instanceof Problem)) return true;
   if (problem.code === 'engine_unavailable') return problem.retryAfter !== null;
   return [0, 429].includes(problem.status) || problem.status >= 500 || isProblem(problem, 'sync_in_progress');
 }
 
-/** A failure in one sentence. */
 export function failureText(problem: Error): string {
   if (!(problem instanceof Problem)) return problem.message;
   if (problem.status === 429 && problem.retryAfter !== null && !(problem.code in FAILURE_TEXTS)) {
@@ -114,7 +110,6 @@ export function Failure({ problem, retry }: { problem: Error; retry?: (() => voi
 
 interface ToastMessage {
   text: string;
-  /** A link to the result. */
   link?: { href: string; text: string };
   /** Warnings of the service about a write that succeeded. */
   warnings?: readonly string[] | undefined;
@@ -125,7 +120,6 @@ const toastState = createSharedState<ToastMessage | null>(null);
 /** Shows a message of success, which stays when another page is opened. */
 export const showToast = toastState.set;
 
-/** How long a message of success is shown. */
 const TOAST_MS = 6_000;
 const TOAST_WITH_WARNINGS_MS = 30_000;
 
@@ -163,7 +157,6 @@ interface SecretProps {
   title: string;
   secret: string;
   expiresAt: string | null;
-  /** Instructions for using the secret. */
   children: string;
   close: () => void;
 }

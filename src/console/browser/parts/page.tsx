@@ -7,7 +7,6 @@ interface PageHeadProps {
   title: string;
   heading?: ReactNode;
   breadcrumbs?: ReactNode;
-  /** A sentence below the heading. */
   intro?: ReactNode;
   actions?: ReactNode;
 }
@@ -73,7 +72,6 @@ export function Page({ isCompact = false, isBusy, ...contentProps }: PageProps) 
 }
 
 interface EntryPageProps<T> {
-  /** The title until the entry has been read. */
   title: string;
   query: { data: T | undefined; error: Error | null; refetch: () => unknown };
   children: (entry: T) => ReactNode;
@@ -98,7 +96,6 @@ export function useTitle(title: string): void {
 
 interface EmptyStateProps {
   title: string;
-  /** Whether the page contains nothing else. */
   isWholePage?: boolean;
   text: ReactNode;
   action?: ReactNode;
@@ -122,9 +119,7 @@ export function EmptyState({ title, isWholePage = false, text, action }: EmptySt
 }
 
 interface EmptyListProps extends Pick<EmptyStateProps, 'title' | 'text'> {
-  /** A suggestion for the user, shown if the filters match nothing. */
   suggestion?: ReactNode;
-  /** The filters of the list. */
   filterValues: object;
   entryKind: string;
 }
@@ -136,7 +131,6 @@ export function EmptyList({ filterValues, entryKind, title, text, suggestion }: 
   return <EmptyState title={`No ${entryKind} matches`} text={advice} action={suggestion} />;
 }
 
-/** Shown in place of a page for administrators to people who are no administrators. */
 export function ForbiddenPage({ name }: { name: string }) {
   const text = `${name} is for administrators. What you may reach yourself is under My access.`;
   return <AbsentPage title="Not for you" text={text} />;
@@ -165,7 +159,6 @@ function AbsentPage(props: { title: string; text: string }) {
   );
 }
 
-/** A name and its value, in a list of facts. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
@@ -175,7 +168,6 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
-/** Placeholders for facts that are being read. */
 export function LoadingFacts({ names }: { names: readonly string[] }) {
   return (
     <dl className="facts">
@@ -190,15 +182,12 @@ export function LoadingFacts({ names }: { names: readonly string[] }) {
 
 interface RegionProps {
   title: string;
-  /** The number of entries, beside the title. */
   count?: ReactNode;
-  /** Shown at the right end of the region's head. */
   actions?: ReactNode;
   isTightStack?: boolean;
   children: ReactNode;
 }
 
-/** A part of a page, named by its heading. */
 export function Region({ title, count, actions, isTightStack: isTightStack = false, children }: RegionProps) {
   const id = useId();
   return (

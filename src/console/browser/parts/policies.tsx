@@ -69,16 +69,13 @@ interface PolicyTableProps {
   isOfOneHolder?: boolean;
 }
 
-/** A table of policies: kind, node, principal and effect. */
 export function PolicyTable({ list, emptyState, isOfOneHolder = false }: PolicyTableProps) {
   const columns = isOfOneHolder ? PRINCIPAL_PAGE_COLUMNS : COLUMNS;
   return <Listing name="Policies" list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
 }
 
-/** The most characters of a shown expression. Longer ones are cut. */
 const MAX_SHOWN_LENGTH = 60;
 
-/** The effect of a policy: denied privileges, or its expression or column. */
 export function PolicyEffect({ policy: { expression, privileges, resource } }: { policy: Policy }) {
   const { column } = resource as { column?: string };
   if (privileges !== undefined) return <Privileges names={privileges} />;
@@ -86,7 +83,6 @@ export function PolicyEffect({ policy: { expression, privileges, resource } }: {
   return <code>{expression.length > MAX_SHOWN_LENGTH ? `${expression.slice(0, MAX_SHOWN_LENGTH)}…` : expression}</code>;
 }
 
-/** A button that deletes a policy after a preview of the gains. */
 export function DeletePolicyButton({ policy: { body, version } }: { policy: VersionedBody<Policy> }) {
   const [, navigate] = useLocation();
   const { id } = body;

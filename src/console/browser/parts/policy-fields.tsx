@@ -31,7 +31,6 @@ const COLUMNS_DELAY_MS = 300;
 
 const KIND_CHOICES = Object.entries(POLICY_KIND_NAMES) as [PolicyKind, string][];
 
-/** The form fields of a policy: kind, principal, node and restriction. */
 export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
   const { kind } = form;
   const field = fieldsOf(form, change, errors);
@@ -99,7 +98,6 @@ export function ColumnCombobox({ tablePath, value, set, error, placeholder }: Co
 
 interface PrincipalsFieldProps {
   title: string;
-  /** The label of the field that adds a principal. */
   addLabel: string;
   value: readonly PrincipalRef[];
   set: (value: PrincipalRef[]) => void;

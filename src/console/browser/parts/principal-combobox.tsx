@@ -18,7 +18,6 @@ interface PrincipalComboboxProps {
   /** Called with null when the typed text is not a known name. */
   set: (value: PrincipalRef | null) => void;
   placeholder?: string;
-  /** Kinds that cannot be chosen. */
   excludedKinds?: readonly ('everyone' | 'group')[];
   isHintHidden?: boolean;
   error?: string | undefined;

@@ -17,7 +17,6 @@ import { type Column, Listing, type PagedList } from './table.js';
 type AccessChange = Schemas['AccessChangeResponse'];
 type WaitingChange = NonNullable<Schemas['StatusResponse']['waiting_for_approval']>;
 
-/** The change that waits for an approval, with its effect and the button to approve it. */
 export function WaitingForApproval({ waitingChange }: { waitingChange: WaitingChange }) {
   const access = useCandidate(waitingChange.hash).data?.diff.access ?? null;
   return (
@@ -158,7 +157,6 @@ interface PublicationTableProps {
   emptyState: ReactNode;
 }
 
-/** A table of versions, and of runs that published no version. */
 export function PublicationTable({ list, liveHash, emptyState }: PublicationTableProps) {
   const liveEntry = list.items?.find((entry) => 'version' in entry && entry.hash === liveHash);
   const columns: readonly Column<HistoryEntry>[] = [

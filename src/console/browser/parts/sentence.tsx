@@ -5,7 +5,6 @@ import type { TextPart } from '../domain/principal.js';
 import { Moment, Path, Privileges } from './display.js';
 import { PrincipalLink } from './principal-combobox.js';
 
-/** A sentence with links to the principals and nodes in it. */
 export function Sentence({ parts }: { parts: readonly TextPart[] }) {
   return parts.map((part, index) => <Fragment key={index}>{renderPart(part)}</Fragment>);
 }

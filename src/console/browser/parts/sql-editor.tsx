@@ -18,7 +18,6 @@ interface SqlEditorProps {
   label: string;
   text: string;
   setText: (text: string) => void;
-  /** The catalog and schema of unqualified names. */
   namespace: { catalog: string; schema: string };
   run: () => void;
   /** The number of the line with an error, from 1 on. */

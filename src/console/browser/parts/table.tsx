@@ -16,7 +16,6 @@ export interface Column<T> {
   isNameHidden?: boolean;
   /** Whether the name is shown before the value on phones. */
   isLabelled?: boolean;
-  /** The SQL type of the values, shown beside the name. */
   type?: string | undefined;
   /** The sort key: a field, or a function of the row. Null sorts last. Absent: the column is not sortable. */
   sortKey?: (keyof T & string) | ((item: T) => SortKey);
@@ -33,7 +32,6 @@ interface TableProps<T> {
   /** Whether the rows are query results: dense, wide, and not shown as blocks on phones. */
   isDense?: boolean;
   columns: readonly Column<T>[];
-  /** The items of the rows; null: they are still loading. */
   items: readonly T[] | null;
   keyOf: (item: T) => string | number;
   /** The number of all rows when only some have been read; null: unknown. */
@@ -159,13 +157,11 @@ export interface PagedList<T> {
   query: { error: Error | null; refetch: () => unknown };
   items: readonly T[] | null;
   readMore?: (() => void) | undefined;
-  /** Whether some entries have not been read yet. */
   hasMore?: boolean;
 }
 
 interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'sort'> {
   list: PagedList<T>;
-  /** Shown instead of a table without rows. */
   emptyState: ReactNode;
 }
 
@@ -226,9 +222,7 @@ interface DataTableProps {
   name: string;
   columns: readonly Schemas['QueryColumn'][];
   rows: readonly (readonly unknown[])[];
-  /** Whether the head shows the types. */
   hasTypes?: boolean;
-  /** The column whose values are marked. */
   markedColumn?: string | null;
   /** Reads further rows; null: all have been read. */
   readMore?: (() => void) | null;

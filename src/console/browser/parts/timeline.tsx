@@ -12,7 +12,6 @@ import {
 } from '../domain/timeline.js';
 
 interface TimelineProps {
-  /** The events of the last day, the oldest first. */
   events: readonly TimelineEvent[];
   /** Bytes of the last version published before `window.fromMs`; null: there was none. */
   sizeBefore: number | null;

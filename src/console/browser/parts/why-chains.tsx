@@ -182,7 +182,6 @@ function breakIndexOf({ ends_at: gap }: ExplainedWay, elements: readonly ChainEl
   );
 }
 
-/** An element of a chain, such as the group or the grant: its kind, its name or a link, and at most three facts. */
 interface ChainElement {
   kind: string;
   symbol: PrincipalRef | { icon: string };
@@ -225,7 +224,6 @@ function elementClass(index: number, breakIndex: number | null): string | undefi
   return index === breakIndex ? 'is-missing is-off' : 'is-off';
 }
 
-/** Placeholder for a chain that is being read. */
 function ChainSkeleton() {
   const skeletonBar = <span className="skeleton skeleton--s" />;
   const elements = ['Person', 'Group', 'Grant', 'Node', 'Rule'].map((kind) => ({
