@@ -7,11 +7,6 @@ import { queryClient } from './session.js';
 export type Draft = Schemas['DraftDto'];
 export type Preview = Schemas['DraftPreviewResponse'];
 
-/** The number of people and engine principals on one page of a preview. Most previews have one page. */
-const PAGE_SIZE = 1000;
-/** Time without changes after which a draft is previewed. */
-const PREVIEW_DELAY_MS = 150;
-
 /**
  * The preview of a draft, read again whenever the draft changes. The former preview is shown until the new one arrives.
  * @param draft null: the draft is incomplete, and has no preview
@@ -19,7 +14,7 @@ const PREVIEW_DELAY_MS = 150;
  */
 export function usePreview(draft: Draft | null, isBeingSaved = false) {
   const draftJson = JSON.stringify(draft);
-  const debouncedJson = useDebounced(draftJson, PREVIEW_DELAY_MS);
+  const debouncedJson = useDebounced(draftJson, 150);
   const query = useInfiniteQuery({
     queryKey: ['draft', debouncedJson],
     enabled: debouncedJson !== 'null' && !isBeingSaved,
@@ -29,7 +24,7 @@ export function usePreview(draft: Draft | null, isBeingSaved = false) {
     queryFn: ({ pageParam, signal }) =>
       bodyOf(
         api.POST('/api/admin/access/preview', {
-          params: { query: { limit: PAGE_SIZE, ...(pageParam !== null && { after: pageParam }) } },
+          params: { query: { limit: 1000, ...(pageParam !== null && { after: pageParam }) } },
           body: JSON.parse(debouncedJson) as Draft,
           signal,
         }),

@@ -16,9 +16,6 @@ export function useGuarantee(id: number) {
   return useQuery({ queryKey: ['guarantees', id], queryFn: () => readGuarantee(id) });
 }
 
-/** Time without changes after which a guarantee is judged. */
-const JUDGEMENT_DELAY_MS = 300;
-
 /**
  * The verdict on an unsaved guarantee, by the present grants. The former verdict is shown until the new one arrives.
  * @param guarantee null: the guarantee is incomplete, and has no verdict
@@ -26,7 +23,7 @@ const JUDGEMENT_DELAY_MS = 300;
 export function useJudgement(guarantee: Schemas['GuaranteeDto'] | null) {
   // Replaces fields that do not change the verdict, so that typing a name sends no request.
   const json = JSON.stringify(guarantee && { ...guarantee, name: '-', description: undefined, mode: 'reported' });
-  const debouncedJson = useDebounced(json, JUDGEMENT_DELAY_MS);
+  const debouncedJson = useDebounced(json, 300);
   const { data, error, refetch, isPlaceholderData, isFetching } = useQuery({
     queryKey: ['judgement', debouncedJson],
     enabled: debouncedJson !== 'null',

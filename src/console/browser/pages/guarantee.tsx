@@ -244,11 +244,9 @@ interface VerdictProps extends Pick<ReturnType<typeof useJudgement>, 'judgement'
   makeReported: () => void;
 }
 
-const INITIALLY_SHOWN_BREACHES = 3;
-
 function Verdict({ form, savedGuarantee, judgement, isJudging, makeReported }: VerdictProps) {
   const { state = null, broken_by: breachCount = 0, witnesses = [], checked = null, not_about = [] } = judgement ?? {};
-  const [shownWitnesses, moreButton] = useShowMore(witnesses, INITIALLY_SHOWN_BREACHES);
+  const [shownWitnesses, moreButton] = useShowMore(witnesses, 3);
   const isBroken = state === 'broken';
   const [verdictClass, icon] = isBroken
     ? [' verdict--no', 'cross']

@@ -97,10 +97,8 @@ export function Guarantees() {
   );
 }
 
-const INITIALLY_SHOWN_GUARANTEES = 3;
-
 function BrokenGuarantees({ guarantees }: { guarantees: readonly Guarantee[] }) {
-  const [shownGuarantees, moreButton] = useShowMore(guarantees, INITIALLY_SHOWN_GUARANTEES);
+  const [shownGuarantees, moreButton] = useShowMore(guarantees, 3);
   if (guarantees.length === 0) return null;
   return (
     <Region title="Broken" count={guarantees.length}>

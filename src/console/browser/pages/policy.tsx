@@ -171,13 +171,10 @@ function PolicyHeading({ policy: { kind, resource, privileges } }: { policy: Pol
   );
 }
 
-/** Time without changes after which the statement of the row comparison runs. */
-const STATEMENT_DELAY_MS = 600;
-
 /** Rows of the policy's table under the saved policy (null: there is none) and under the draft, as the signed-in person would read them. */
 function RowComparison({ draft, savedPolicy }: { draft: PolicyForm; savedPolicy: PolicyForm | null }) {
   const sample = rowSampleOf(draft, savedPolicy);
-  const debouncedSql = useDebounced('sql' in sample ? sample.sql : '', STATEMENT_DELAY_MS);
+  const debouncedSql = useDebounced('sql' in sample ? sample.sql : '', 600);
   const { data, error } = useQuery({
     queryKey: ['rows', debouncedSql],
     enabled: debouncedSql !== '',

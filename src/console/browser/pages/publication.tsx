@@ -194,8 +194,6 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
   );
 }
 
-const MAX_RESTORE_HOURS = 24;
-
 function RestoreButton({ version }: { version: number }) {
   const [{ reason, hours }, field] = useForm({ reason: '', hours: '4' });
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -220,7 +218,7 @@ function RestoreButton({ version }: { version: number }) {
             {mayActNow && (
               <>
                 <TextField label="Reason" {...field('reason')} maxLength={1000} required />
-                <TextField label="Hours" type="number" min={1} max={MAX_RESTORE_HOURS} {...field('hours')} required />
+                <TextField label="Hours" type="number" min={1} max={24} {...field('hours')} required />
               </>
             )}
           </div>
@@ -330,10 +328,8 @@ interface ChangedRulesProps {
   isRemoved?: boolean;
 }
 
-const INITIALLY_SHOWN_RULES = 50;
-
 function ChangedRules({ title, rules, isRemoved = false }: ChangedRulesProps) {
-  const [shownRules, moreButton] = useShowMore(rules, INITIALLY_SHOWN_RULES);
+  const [shownRules, moreButton] = useShowMore(rules, 50);
   const ChangeElement = isRemoved ? 'del' : 'ins';
   return (
     <Region title={title} count={numberText(rules.length)}>

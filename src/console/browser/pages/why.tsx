@@ -129,8 +129,6 @@ function PrivilegeCombobox({ node, value, set }: { node: Node; value: string; se
   );
 }
 
-const INITIALLY_SHOWN_WAYS = 3;
-
 interface AnswerProps {
   explanation: Explanation;
   question: WhyQuestion;
@@ -142,7 +140,7 @@ function Answer({ explanation, question, principal, isSelf }: AnswerProps) {
   const { search, change } = useAddress();
   const { allowed, rule, ways } = explanation;
   const personText = isSelf ? 'You' : (principal.name ?? '');
-  const shownWays = search.has('ways') ? ways : ways.slice(0, INITIALLY_SHOWN_WAYS);
+  const shownWays = search.has('ways') ? ways : ways.slice(0, 3);
   return (
     <>
       <div className="answer" aria-live="polite">

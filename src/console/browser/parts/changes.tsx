@@ -209,10 +209,8 @@ function Difference({ difference: { resource, ...access }, catalogs, verb, isLos
   );
 }
 
-const INITIALLY_SHOWN_PEOPLE = 60;
-
 function People({ people }: { people: readonly PrincipalRef[] }) {
-  const [shownPeople, moreButton] = useShowMore(people, INITIALLY_SHOWN_PEOPLE);
+  const [shownPeople, moreButton] = useShowMore(people, 60);
   return (
     <>
       <ul className="outcome__who">
@@ -291,14 +289,12 @@ export function AccessDifference({ access }: AccessDifferenceProps) {
   );
 }
 
-const INITIALLY_SHOWN_OUTCOMES = 10;
-
 function AccessOutcomes({ access, direction }: AccessDifferenceProps & { direction: 'gains' | 'loses' }) {
   const [changedAccess = [], itemCount = null, peopleCount = null] =
     direction === 'gains'
       ? [access?.gained, access?.gained_in_all, access?.people_gaining]
       : [access?.lost, access?.lost_in_all, access?.people_losing];
-  const [outcomes, moreButton] = useShowMore(groupByPeople(changedAccess), INITIALLY_SHOWN_OUTCOMES);
+  const [outcomes, moreButton] = useShowMore(groupByPeople(changedAccess), 10);
   const count = peopleCount === null ? itemCount !== null && countText(itemCount, 'thing') : peopleText(peopleCount);
   return (
     <Region title={`Who ${direction}`} count={count}>
@@ -312,11 +308,9 @@ function AccessOutcomes({ access, direction }: AccessDifferenceProps & { directi
   );
 }
 
-const INITIALLY_SHOWN_TEXTS = 8;
-
 function ChangedOutcome({ outcome, direction }: { outcome: ChangedPeople; direction: 'gains' | 'loses' }) {
   const { accessTexts, people, others } = outcome;
-  const [shownTexts, moreButton] = useShowMore(accessTexts, INITIALLY_SHOWN_TEXTS);
+  const [shownTexts, moreButton] = useShowMore(accessTexts, 8);
   return (
     <div className="outcome">
       {shownTexts.map((text) => (

@@ -26,9 +26,6 @@ interface PolicyFieldsProps {
   errors: Readonly<Record<string, string>>;
 }
 
-/** Time without changes after which the columns are read from the engine. */
-const COLUMNS_DELAY_MS = 300;
-
 const KIND_CHOICES = Object.entries(POLICY_KIND_NAMES) as [PolicyKind, string][];
 
 export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
@@ -82,8 +79,8 @@ interface ColumnComboboxProps {
 /** A field for a column of a table. Suggests the columns that the engine lists; other names can be typed. */
 export function ColumnCombobox({ tablePath, value, set, error, placeholder }: ColumnComboboxProps) {
   const { typedText, field } = useTypedName(value, (column) => set(column.toLowerCase()));
-  const columns = useColumns(useDebounced(tablePath.includes('') ? '' : sqlPath(tablePath), COLUMNS_DELAY_MS)).filter(
-    ({ name }) => name.includes(typedText ?? ''),
+  const columns = useColumns(useDebounced(tablePath.includes('') ? '' : sqlPath(tablePath), 300)).filter(({ name }) =>
+    name.includes(typedText ?? ''),
   );
   return (
     <Combobox
