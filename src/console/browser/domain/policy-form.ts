@@ -1,37 +1,22 @@
 import type { Schemas } from '../api/client.js';
-import {
-  addressOfEntry,
-  type EntryForm,
-  entryFromAddress,
-  type FieldTexts,
-  grantablePrivileges,
-  EMPTY_NODE_FORM,
-  type Node,
-  nodeOfForm,
-  offeredNode,
-  nodeFormOf,
-  type Privilege,
-  principalWithoutName,
-  nodeWithoutNames,
-  missingNodeText,
-} from './grant-form.js';
+import * as grants from './grant-form.js';
 import { nodeAt } from './node-path.js';
 import { type PrincipalRef, parsePrincipal, principalName, principalParameter } from './principal.js';
 
 export type Policy = Schemas['PolicyResponse'];
 export type PolicyKind = Policy['kind'];
 
-export interface PolicyForm extends EntryForm {
+export interface PolicyForm extends grants.EntryForm {
   kind: PolicyKind;
   except: PrincipalRef[];
   column: string;
   expression: string;
   /** The privileges that a policy of the kind `deny` denies; empty: all. */
-  privileges: Privilege[];
+  privileges: grants.Privilege[];
 }
 
 export const NEW_POLICY: PolicyForm = {
-  ...EMPTY_NODE_FORM,
+  ...grants.EMPTY_NODE_FORM,
   ...{ kind: 'row_filter', principal: null, except: [], column: '', expression: '', privileges: [], description: '' },
 };
 
@@ -39,7 +24,7 @@ export function formOfPolicy({ kind, principal, except, resource, ...otherFields
   const { column = '' } = resource as { column?: string };
   const { expression = '', privileges = [], description } = otherFields;
   const textFields = { column, expression, description: description ?? '' };
-  return { ...nodeFormOf(resource), kind, principal, except, privileges, ...textFields };
+  return { ...grants.nodeFormOf(resource), kind, principal, except, privileges, ...textFields };
 }
 
 /** Reads the form from an address. An address parameter `excepting` adds an exception to `savedForm`. @param savedForm returned if the address contains no draft */
@@ -53,7 +38,7 @@ export function policyFormFromAddress(address: URLSearchParams, savedForm = NEW_
   const kind = POLICY_KINDS.find((each) => each === address.get('kind'));
   if (kind === undefined) return savedForm;
   return {
-    ...entryFromAddress(address),
+    ...grants.entryFromAddress(address),
     kind,
     principal: parseKnownPrincipal(address.get('principal') ?? ''),
     except: address.getAll('except').flatMap((text) => parseKnownPrincipal(text) ?? []),
@@ -67,7 +52,7 @@ export function addressOfPolicy(form: PolicyForm, savedForm = NEW_POLICY): URLSe
   const writeForm = ({ kind, except, column, expression, ...entry }: PolicyForm): URLSearchParams => {
     const nodeKind = kind === 'deny' ? entry.nodeKind : 'data';
     const extraParameters = { kind, except: except.map(principalParameter).sort(), column, expression };
-    return addressOfEntry({ ...entry, nodeKind }, extraParameters);
+    return grants.addressOfEntry({ ...entry, nodeKind }, extraParameters);
   };
   const address = writeForm(form);
   return address.toString() === writeForm(savedForm).toString() ? new URLSearchParams() : address;
@@ -81,7 +66,7 @@ export function missingFieldTexts(form: PolicyForm): Record<string, string> {
     ...(form.principal === null && { principal: 'Choose for whom it is.' }),
     ...(hasColumn(form.kind) && form.column === '' && { column: 'Name the column.' }),
     ...(hasExpression(form.kind) && form.expression.trim() === '' && { expression: 'Write it in SQL.' }),
-    ...(form.kind === 'deny' && nodeOfForm(form) === null && { resource: missingNodeText(form) }),
+    ...(form.kind === 'deny' && grants.nodeOfForm(form) === null && { resource: grants.missingNodeText(form) }),
   };
 }
 
@@ -89,13 +74,14 @@ export function missingFieldTexts(form: PolicyForm): Record<string, string> {
 export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   const { kind, principal, except, column, expression, description } = form;
   if (principal === null || Object.keys(missingFieldTexts(form)).length > 0) return null;
-  const node: Node | null = kind === 'deny' ? nodeOfForm(form) : nodeAt([form.catalog, form.schema, form.table]);
-  const resource: object = node === null ? {} : nodeWithoutNames(node);
-  const privileges = grantablePrivileges(form.privileges, offeredNode(form), null);
+  const node: grants.Node | null =
+    kind === 'deny' ? grants.nodeOfForm(form) : nodeAt([form.catalog, form.schema, form.table]);
+  const resource: object = node === null ? {} : grants.nodeWithoutNames(node);
+  const privileges = grants.grantablePrivileges(form.privileges, grants.offeredNode(form), null);
   return {
     kind,
-    principal: principalWithoutName(principal),
-    except: except.map(principalWithoutName),
+    principal: grants.principalWithoutName(principal),
+    except: except.map(grants.principalWithoutName),
     resource: { ...resource, ...(hasColumn(kind) && { column }) } as never,
     ...(hasExpression(kind) && { expression }),
     ...(kind === 'deny' && privileges.length > 0 && { privileges }),
@@ -103,7 +89,7 @@ export function policyOfForm(form: PolicyForm): Schemas['PolicyDto'] | null {
   };
 }
 
-export const POLICY_FIELDS: FieldTexts<PolicyForm> = [
+export const POLICY_FIELDS: grants.FieldTexts<PolicyForm> = [
   ['Kind', ({ kind }) => POLICY_KIND_NAMES[kind]],
   ['Person or group', ({ principal }) => (principal === null ? '' : principalName(principal))],
   ['Except', ({ except }) => except.map(principalName).sort().join(', ')],

@@ -7,18 +7,7 @@ import { useLastActor } from '../api/entries.js';
 import { useOwnAccount } from '../api/session.js';
 import { readFirstRows, type Rows } from '../api/statements.js';
 import { parseRefusal } from '../domain/sql-statement.js';
-import {
-  addressOfPolicy,
-  formOfPolicy,
-  POLICY_KIND_NAMES,
-  missingFieldTexts,
-  NEW_POLICY,
-  type Policy,
-  POLICY_FIELDS,
-  type PolicyForm,
-  policyFormFromAddress,
-  policyOfForm,
-} from '../domain/policy-form.js';
+import * as forms from '../domain/policy-form.js';
 import { rowSampleOf } from '../domain/row-sample.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useDebounced, useUnsavedWarning } from '../parts/address.js';
@@ -33,18 +22,18 @@ import { DeletePolicyButton, KIND_ICONS } from '../parts/policies.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { DataTable } from '../parts/table.js';
 
-type LoadedPolicy = VersionedBody<Policy>;
+type LoadedPolicy = VersionedBody<forms.Policy>;
 
 const POLICIES = {
   name: 'policy',
   folder: '/policies',
   read: (id: number) => versionedBodyOf(api.GET('/api/admin/policies/{id}', { params: { path: { id } } })),
-  formOf: formOfPolicy,
-  newForm: NEW_POLICY,
-  fromAddress: policyFormFromAddress,
-  toAddress: addressOfPolicy,
-  fields: POLICY_FIELDS,
-  lastActor: (policy: Policy) => <LastActor policy={policy} />,
+  formOf: forms.formOfPolicy,
+  newForm: forms.NEW_POLICY,
+  fromAddress: forms.policyFormFromAddress,
+  toAddress: forms.addressOfPolicy,
+  fields: forms.POLICY_FIELDS,
+  lastActor: (policy: forms.Policy) => <LastActor policy={policy} />,
 };
 
 export function PolicyPage() {
@@ -68,7 +57,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   const id = base?.body.id ?? null;
   useUnsavedWarning(!isUnchanged);
   const title = id === null ? 'New policy' : `Policy ${id}`;
-  const policy = policyOfForm(form);
+  const policy = forms.policyOfForm(form);
   const draft = policy && { ...policy, ...(id !== null && { id }) };
   const { preview, isComputing, error, retry, readMore } = usePreview(draft && { policies: { put: [draft] } });
   const saveMutation = useMutation({
@@ -77,7 +66,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
       const params = { path: { id: base.body.id }, header: { 'If-Match': base.version } };
       return versionedBodyOf(api.PUT('/api/admin/policies/{id}', { params, body }));
     },
-    onMutate: (): PolicyForm => form,
+    onMutate: (): forms.PolicyForm => form,
     onSuccess: async (savedPolicy, _, sentForm) => {
       const { id: savedId, warnings } = savedPolicy.body;
       showToast({ text: `Policy ${savedId} is saved. It is live with the next publication.`, warnings });
@@ -123,7 +112,7 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
             editor.change(changes);
             if (saveMutation.isError && !isChangedMeanwhile) saveMutation.reset();
           }}
-          errors={{ ...(isSubmitted && missingFieldTexts(form)), ...fieldErrorsOf(saveMutation.error ?? error) }}
+          errors={{ ...(isSubmitted && forms.missingFieldTexts(form)), ...fieldErrorsOf(saveMutation.error ?? error) }}
         />
         <DraftTotals preview={preview} isComputing={isComputing} />
         {error !== null && saveMutation.error === null && <Failure problem={error} retry={retry} />}
@@ -141,21 +130,21 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   );
 }
 
-function LastChange({ policy: { id, kind, changed_at: changedAt } }: { policy: Policy }) {
+function LastChange({ policy: { id, kind, changed_at: changedAt } }: { policy: forms.Policy }) {
   const changedBy = useLastActor(id, changedAt);
   return (
     <>
-      {POLICY_KIND_NAMES[kind]}, policy {id}, changed <Moment time={changedAt} />
+      {forms.POLICY_KIND_NAMES[kind]}, policy {id}, changed <Moment time={changedAt} />
       {changedBy !== undefined && ` by ${changedBy}`}
     </>
   );
 }
 
-function LastActor({ policy: { id, changed_at: changedAt } }: { policy: Policy }) {
+function LastActor({ policy: { id, changed_at: changedAt } }: { policy: forms.Policy }) {
   return useLastActor(id, changedAt) ?? 'Somebody';
 }
 
-function PolicyHeading({ policy: { kind, resource, privileges } }: { policy: Policy }) {
+function PolicyHeading({ policy: { kind, resource, privileges } }: { policy: forms.Policy }) {
   const { column = '' } = resource as { column?: string };
   const [verb, object, preposition] = {
     row_filter: ['Filter rows', '', 'of'],
@@ -172,7 +161,7 @@ function PolicyHeading({ policy: { kind, resource, privileges } }: { policy: Pol
 }
 
 /** Rows of the policy's table under the saved policy (null: there is none) and under the draft, as the signed-in person would read them. */
-function RowComparison({ draft, savedPolicy }: { draft: PolicyForm; savedPolicy: PolicyForm | null }) {
+function RowComparison({ draft, savedPolicy }: { draft: forms.PolicyForm; savedPolicy: forms.PolicyForm | null }) {
   const sample = rowSampleOf(draft, savedPolicy);
   const debouncedSql = useDebounced('sql' in sample ? sample.sql : '', 600);
   const { data, error } = useQuery({
