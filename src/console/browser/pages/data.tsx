@@ -17,7 +17,7 @@ import { GrantTable, NewGrantLink } from '../parts/grants.js';
 import { Note } from '../parts/notice.js';
 import { EmptyState, NotFoundPage, PageHead, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
-import { type Column, Listing } from '../parts/table.js';
+import { type Column, Listing, PRIVILEGES_COLUMN } from '../parts/table.js';
 
 const TAB_PARAMETER = 'tab';
 const TABS = ['Who', 'Grants', 'Policies', 'Routines'] as const;
@@ -167,7 +167,7 @@ const PERSON_COLUMN: Column<Holder> = {
 function holderColumns(node: Node): readonly Column<Holder>[] {
   return [
     PERSON_COLUMN,
-    { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
+    PRIVILEGES_COLUMN,
     { name: 'Limits', className: 'full', cell: (holder) => <Restrictions access={holder} /> },
     {
       name: 'Why',

@@ -18,7 +18,7 @@ import { Failure, Note } from '../parts/notice.js';
 import { EntryPage, HeadedContent, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
-import { type Column, Listing } from '../parts/table.js';
+import { actionColumn, type Column, Listing } from '../parts/table.js';
 import { GroupForm, MANAGED_BY_TEXTS } from './groups.js';
 
 type Group = Schemas['GroupResponse'];
@@ -114,26 +114,21 @@ function Members({ group }: { group: Group }) {
     else if (!addedMembers.some(isSameMember(member)) && items?.some(isSameMember(member)) !== true)
       setAdded([member, ...addedMembers]);
   };
-  const actionColumn: Column<MemberRow> = {
-    name: 'Action',
-    className: 'num',
-    isNameHidden: true,
-    cell: ({ member, change }) => {
-      const text = change === null ? 'Remove' : 'Undo';
-      const undoChange = (): void => {
-        setAdded(membersWithout(addedMembers, member));
-        setRemoved(membersWithout(removedMembers, member));
-      };
-      return (
-        <Button
-          text={text}
-          look="small quiet"
-          aria-label={`${text} ${member.name ?? ''}`}
-          onClick={change === null ? () => setRemoved([...removedMembers, member]) : undoChange}
-        />
-      );
-    },
-  };
+  const changeColumn = actionColumn<MemberRow>(({ member, change }) => {
+    const text = change === null ? 'Remove' : 'Undo';
+    const undoChange = (): void => {
+      setAdded(membersWithout(addedMembers, member));
+      setRemoved(membersWithout(removedMembers, member));
+    };
+    return (
+      <Button
+        text={text}
+        look="small quiet"
+        aria-label={`${text} ${member.name ?? ''}`}
+        onClick={change === null ? () => setRemoved([...removedMembers, member]) : undoChange}
+      />
+    );
+  });
   const countOnceSaved = count + addedMembers.length - removedMembers.length;
   const memberTable = (
     <Region
@@ -146,7 +141,7 @@ function Members({ group }: { group: Group }) {
         name="Members"
         list={{ ...list, items: items && memberRows(items, addedMembers, removedMembers) }}
         emptyState={<p className="dim">Nobody is in this group.</p>}
-        columns={isLocal ? [...COLUMNS, actionColumn] : COLUMNS}
+        columns={isLocal ? [...COLUMNS, changeColumn] : COLUMNS}
         count={count + addedMembers.length}
         keyOf={({ member }) => memberKey(member)}
         rowClass={({ change }) => (change === null ? undefined : change === 'joins' ? 'is-new' : 'is-gone')}

@@ -13,7 +13,7 @@ import { Checkbox, NewPasswordField, TextField, useForm } from '../parts/form.js
 import { NewGrantLink } from '../parts/grants.js';
 import { Failure, SecretNotice, showToast } from '../parts/notice.js';
 import { EmptyState, Fact, Page, Region } from '../parts/page.js';
-import { type Column, Listing } from '../parts/table.js';
+import { actionColumn, type Column, Listing } from '../parts/table.js';
 
 export function MyAccess() {
   const { id, role } = useOwnAccount();
@@ -185,24 +185,19 @@ const TOKEN_COLUMNS: readonly Column<Token>[] = [
   { name: 'Name', cell: ({ name }) => name },
   { name: 'Scopes', cell: ({ scopes }) => <span className="dim">{scopes.join(', ')}</span> },
   { name: 'Expires', className: 'nowrap', isLabelled: true, cell: ({ expires_at: time }) => <Moment time={time} /> },
-  {
-    name: 'Action',
-    className: 'num',
-    isNameHidden: true,
-    cell: ({ id, name }) => (
-      <ActionButton
-        title={`Revoke ${name}?`}
-        action="Revoke"
-        slug={`revoke-${id}`}
-        isDanger
-        run={() => bodyOf(api.DELETE('/api/auth/tokens/{id}', { params: { path: { id } } }))}
-        onDone={() => queryClient.invalidateQueries({ queryKey: TOKENS_KEY })}
-        button={{ look: 'small quiet', 'aria-label': `Revoke ${name}` }}
-      >
-        <p>Programs that use it are refused from then on.</p>
-      </ActionButton>
-    ),
-  },
+  actionColumn(({ id, name }) => (
+    <ActionButton
+      title={`Revoke ${name}?`}
+      action="Revoke"
+      slug={`revoke-${id}`}
+      isDanger
+      run={() => bodyOf(api.DELETE('/api/auth/tokens/{id}', { params: { path: { id } } }))}
+      onDone={() => queryClient.invalidateQueries({ queryKey: TOKENS_KEY })}
+      button={{ look: 'small quiet', 'aria-label': `Revoke ${name}` }}
+    >
+      <p>Programs that use it are refused from then on.</p>
+    </ActionButton>
+  )),
 ];
 
 function ApiTokens() {
@@ -260,17 +255,17 @@ function NewToken({ close, onDone }: { close: () => void; onDone: (token: Schema
   const problem = 'problem' in expiry ? expiry.problem : undefined;
   const expiresAt = 'expiresAt' in expiry ? (expiry.expiresAt?.toISOString() ?? '') : '';
   const body = { name: name.trim(), scopes, expires_at: expiresAt };
-  const createToken = () => bodyOf(api.POST('/api/auth/tokens', { body }));
-  const form = {
-    label: 'New token',
-    action: 'Save',
-    isDisabled: problem !== undefined,
-    run: createToken,
-    onDone,
-    close,
-  };
   return (
-    <ProofForm isPanel proof="recent" {...form}>
+    <ProofForm
+      isPanel
+      label="New token"
+      action="Save"
+      proof="recent"
+      isDisabled={problem !== undefined}
+      run={() => bodyOf(api.POST('/api/auth/tokens', { body }))}
+      onDone={onDone}
+      close={close}
+    >
       {(mayActNow) =>
         mayActNow && (
           <>

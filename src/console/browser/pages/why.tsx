@@ -19,13 +19,13 @@ import { now } from '../now.js';
 import { useAddress, useDebounced } from '../parts/address.js';
 import { Combobox } from '../parts/combobox.js';
 import { Button, CopyButton, Icon } from '../parts/controls.js';
-import { BreakableText, Path, Privileges } from '../parts/display.js';
+import { BreakableText, Path } from '../parts/display.js';
 import { NodeComboboxes } from '../parts/node-fields.js';
 import { Failure, Note } from '../parts/notice.js';
 import { Region, useTitle } from '../parts/page.js';
 import { PolicyEffect } from '../parts/policies.js';
 import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
-import { type Column, Table } from '../parts/table.js';
+import { type Column, PRIVILEGES_COLUMN, Table } from '../parts/table.js';
 import { Chains, type Explanation, NearestChange, useExplanation, type ExplainedWay } from '../parts/why-chains.js';
 
 export function Why() {
@@ -217,7 +217,7 @@ function RestrictingPolicies({ policies: policyIds, isDenied }: { policies: read
 
 const NEARBY_COLUMNS: readonly Column<Schemas['EffectiveAccessResponse']>[] = [
   { name: 'Where', cell: ({ resource }) => <Path node={resource} /> },
-  { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
+  PRIVILEGES_COLUMN,
 ];
 
 function NearbyNodes({ node }: { node: object }) {

@@ -7,12 +7,12 @@ import { queryClient } from '../api/session.js';
 import { countText } from '../domain/count-text.js';
 import { pathText } from '../domain/node-path.js';
 import { Badge, Button } from './controls.js';
-import { Restrictions, Moment, Path, Privileges, WhyLink } from './display.js';
+import { Restrictions, Moment, Path, WhyLink } from './display.js';
 import { type Filter, FilterBar, SEARCH, useFilters } from './filter-bar.js';
 import { ExpiryText } from './grants.js';
 import { Failure } from './notice.js';
 import { Region } from './page.js';
-import { type Column, Listing } from './table.js';
+import { actionColumn, type Column, Listing, PRIVILEGES_COLUMN } from './table.js';
 
 type AccessEntry = Schemas['EffectiveAccessResponse'];
 
@@ -69,7 +69,7 @@ function nodesText(accessEntries: readonly AccessEntry[], hasMore: boolean): str
 function accessColumns(whyHref: EffectiveAccessProps['whyHref']): readonly Column<AccessEntry>[] {
   return [
     { name: 'Where', sortKey: ({ resource }) => pathText(resource), cell: ({ resource }) => <Path node={resource} /> },
-    { name: 'May', className: 'may', cell: ({ privileges }) => <Privileges names={privileges} /> },
+    PRIVILEGES_COLUMN,
     { name: 'Limits', cell: (access) => <Restrictions access={access} /> },
     {
       name: 'Why',
@@ -127,11 +127,8 @@ export function Sessions({ account, readPage, endSession, endAllSessions }: Sess
     },
     { name: 'Began', isLabelled: true, cell: ({ created_at: createdAt }) => <Moment time={createdAt} /> },
     { name: 'Last used', isLabelled: true, cell: ({ last_used_at: lastUsedAt }) => <Moment time={lastUsedAt} /> },
-    {
-      name: 'Action',
-      className: 'num',
-      isNameHidden: true,
-      cell: ({ id, current, user_agent: userAgent }) =>
+    actionColumn(
+      ({ id, current, user_agent: userAgent }) =>
         !current && (
           <Button
             text="End"
@@ -140,7 +137,7 @@ export function Sessions({ account, readPage, endSession, endAllSessions }: Sess
             onClick={() => endMutation.mutate(() => endSession(id))}
           />
         ),
-    },
+    ),
   ];
   return (
     <Region

@@ -7,9 +7,9 @@ import { principalName } from '../domain/principal.js';
 import { now } from '../now.js';
 import { ActionButton } from './action-dialog.js';
 import { Badge, ButtonLink } from './controls.js';
-import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
+import { addressOf, Moment, Path, Principal } from './display.js';
 import { showToast } from './notice.js';
-import { type Column, Listing, type PagedList } from './table.js';
+import { actionColumn, type Column, Listing, type PagedList, PRIVILEGES_COLUMN } from './table.js';
 
 /** A link to the form of a new grant. @param props.query the initial values of the form */
 export function NewGrantLink({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
@@ -21,11 +21,6 @@ const HOLDER_COLUMN: Column<Grant> = {
   className: 'holder',
   sortKey: ({ principal }) => principalName(principal),
   cell: ({ principal }) => <Principal principal={principal} href={addressOf(principal)} />,
-};
-const PRIVILEGES_COLUMN: Column<Grant> = {
-  name: 'May',
-  className: 'may',
-  cell: ({ privileges }) => <Privileges names={privileges} />,
 };
 const NODE_COLUMN: Column<Grant> = {
   name: 'Where',
@@ -53,12 +48,7 @@ const LAST_COLUMNS: readonly Column<Grant>[] = [
     sortKey: 'expires_at',
     cell: ({ expires_at: expiresAt }) => <ExpiryText expiresAt={expiresAt} />,
   },
-  {
-    name: 'Action',
-    className: 'num',
-    isNameHidden: true,
-    cell: (grant) => (grant.state === 'live' ? <RevokeButton grant={grant} /> : <Badge text={grant.state} />),
-  },
+  actionColumn((grant) => (grant.state === 'live' ? <RevokeButton grant={grant} /> : <Badge text={grant.state} />)),
 ];
 
 /** Whether a grant has not been used for 90 days, today included. @param unusedSince the first day without use; null: used today, or use is unknown */

@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client.js';
 import { numberText } from '../domain/count-text.js';
 import { useAddress } from './address.js';
 import { Button, Icon } from './controls.js';
-import { Moment } from './display.js';
+import { Moment, Privileges } from './display.js';
 import { Failure } from './notice.js';
 
 export interface Column<T> {
@@ -12,7 +12,6 @@ export interface Column<T> {
   cell: (item: T) => ReactNode;
   /** Class of the column's cells: `full` fills the whole width on phones, `num` aligns to the right. */
   className?: string;
-  /** Whether the name is only read aloud, not shown. */
   isNameHidden?: boolean;
   /** Whether the name is shown before the value on phones. */
   isLabelled?: boolean;
@@ -25,6 +24,17 @@ export interface Column<T> {
 export function momentColumn<K extends string>(name: string, field: K): Column<Record<K, string | null>> {
   const cell = ({ [field]: time }: Record<K, string | null>) => time !== null && <Moment time={time} />;
   return { name, className: 'date', isLabelled: true, sortKey: field, cell };
+}
+
+export const PRIVILEGES_COLUMN: Column<{ privileges: readonly string[] }> = {
+  name: 'May',
+  className: 'may',
+  cell: ({ privileges }) => <Privileges names={privileges} />,
+};
+
+/** A column with buttons. Its name is only read aloud. */
+export function actionColumn<T>(cell: (item: T) => ReactNode): Column<T> {
+  return { name: 'Action', className: 'num', isNameHidden: true, cell };
 }
 
 interface TableProps<T> {
