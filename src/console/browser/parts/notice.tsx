@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { Link } from 'wouter';
 import { formFieldOf, isProblem, Problem } from '../api/client.js';
 import { interruptionOf, createSharedState } from '../api/session.js';
@@ -11,6 +11,8 @@ interface NoticeProps {
   tone: 'gain' | 'loss' | 'warn';
   icon?: string;
   title: ReactNode;
+  /** Whether the notice is a region of the page, with the title as its heading. */
+  isRegion?: boolean;
   /** Set for a notice that appears after the page, so that screen readers read it aloud; `alert` for a failure. */
   role?: 'alert' | 'status';
   text?: string;
@@ -19,17 +21,19 @@ interface NoticeProps {
 }
 
 /** A notice in the page, shown as long as its cause lasts. */
-export function Notice({ tone, icon = 'warn', title, role, text, actions, children }: NoticeProps) {
+export function Notice({ tone, icon = 'warn', title, isRegion = false, role, text, actions, children }: NoticeProps) {
+  const id = useId();
+  const [Container, Title] = isRegion ? (['section', 'h2'] as const) : (['div', 'b'] as const);
   return (
-    <div className={`notice notice--${tone}`} role={role}>
+    <Container className={`notice notice--${tone}`} role={role} aria-labelledby={isRegion ? id : undefined}>
       <Icon name={icon} />
       <div>
-        <b>{title}</b>
+        <Title id={id}>{title}</Title>
         {text !== undefined && <p>{text}</p>}
         {children}
       </div>
       {actions && <div className="row">{actions}</div>}
-    </div>
+    </Container>
   );
 }
 

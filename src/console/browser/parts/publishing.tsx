@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client.js';
 import { approveRules, endRestore, type HistoryEntry, useCandidate, type Version } from '../api/publishing.js';
@@ -8,7 +8,7 @@ import { whyAddress } from '../domain/why-address.js';
 import { ActionButton, ActionDialog } from './action-dialog.js';
 import { useDialogInAddress } from './address.js';
 import { Delta } from './changes.js';
-import { Badge, Button, ButtonLink, Icon } from './controls.js';
+import { Badge, Button, ButtonLink } from './controls.js';
 import { Moment } from './display.js';
 import { Note, Notice, showToast } from './notice.js';
 import { usePrincipalByName } from './principal-combobox.js';
@@ -20,32 +20,35 @@ type WaitingChange = NonNullable<Schemas['StatusResponse']['waiting_for_approval
 export function WaitingForApproval({ waitingChange }: { waitingChange: WaitingChange }) {
   const access = useCandidate(waitingChange.hash).data?.diff.access ?? null;
   return (
-    <section className="notice notice--warn" aria-labelledby="waiting">
-      <Icon name="clock" />
-      <div>
-        <h2 id="waiting">Waiting for approval</h2>
-        <p>
-          {access === null ? (
-            waitingChange.reasons[0]?.message
-          ) : (
-            <>
-              <b>{changeText(access)}</b>, and no recorded change explains it.
-            </>
-          )}
-        </p>
-        <p>
-          Change {waitingChange.hash.slice(0, 8)}, since <Moment time={waitingChange.since} />.
-          {access !== null && ` ${percentText(access)} of all access changes.`} Revokes go out meanwhile.
-        </p>
-        <p>
-          <UndoLink access={access} fallbackHref="/publications/waiting" />
-        </p>
-      </div>
-      <div className="row">
-        <ButtonLink text="See the change" look="quiet" href="/publications/waiting" />
-        <ApproveButton hash={waitingChange.hash} effectText={access && changeText(access)} />
-      </div>
-    </section>
+    <Notice
+      tone="warn"
+      icon="clock"
+      title="Waiting for approval"
+      isRegion
+      actions={
+        <>
+          <ButtonLink text="See the change" look="quiet" href="/publications/waiting" />
+          <ApproveButton hash={waitingChange.hash} effectText={access && changeText(access)} />
+        </>
+      }
+    >
+      <p>
+        {access === null ? (
+          waitingChange.reasons[0]?.message
+        ) : (
+          <>
+            <b>{changeText(access)}</b>, and no recorded change explains it.
+          </>
+        )}
+      </p>
+      <p>
+        Change {waitingChange.hash.slice(0, 8)}, since <Moment time={waitingChange.since} />.
+        {access !== null && ` ${percentText(access)} of all access changes.`} Revokes go out meanwhile.
+      </p>
+      <p>
+        <UndoLink access={access} fallbackHref="/publications/waiting" />
+      </p>
+    </Notice>
   );
 }
 
@@ -114,18 +117,10 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
 
 /** Why a run was refused, for example an access that the rules would give although no grant gives it. */
 export function Counterexample({ reasons, hint }: { reasons: readonly Finding[]; hint: string }) {
-  const id = useId();
   return (
-    <section className="notice notice--loss" aria-labelledby={id}>
-      <Icon name="stop" />
-      <div className="stack stack--tight">
-        <div>
-          <h2 id={id}>Counterexample</h2>
-          <p>{hint}</p>
-        </div>
-        <Findings findings={reasons} />
-      </div>
-    </section>
+    <Notice tone="loss" icon="stop" title="Counterexample" isRegion text={hint}>
+      <Findings findings={reasons} />
+    </Notice>
   );
 }
 
