@@ -5,15 +5,7 @@ import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
 import { usePreview } from '../api/drafts.js';
 import { refreshAccess } from '../api/entries.js';
 import { countText, peopleText } from '../domain/count-text.js';
-import {
-  addressOfGrantForm,
-  grantFormFromAddress,
-  type GrantForm,
-  grantOfForm,
-  missingFieldTexts,
-  nodeOfForm,
-  offeredNode,
-} from '../domain/grant-form.js';
+import * as forms from '../domain/grant-form.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
@@ -28,12 +20,12 @@ import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 
 export function GrantDraft() {
-  const [form, setForm, isInAddress] = useFormInAddress(grantFormFromAddress, addressOfGrantForm);
+  const [form, setForm, isInAddress] = useFormInAddress(forms.grantFormFromAddress, forms.addressOfGrantForm);
   useUnsavedWarning(!isInAddress);
   const [, navigate] = useLocation();
   const [isSubmitted, setSubmitted] = useState(false);
   const expiry = parseExpiry(form.expires, now());
-  const grant = 'problem' in expiry ? null : grantOfForm(form, expiry.expiresAt);
+  const grant = 'problem' in expiry ? null : forms.grantOfForm(form, expiry.expiresAt);
   const draft = grant && { grant: [grant], revoke: form.revokedIds };
   const mutation = useMutation({
     mutationFn: () => bodyOf(api.POST('/api/admin/grants/batch', { body: draft ?? {} })),
@@ -48,14 +40,14 @@ export function GrantDraft() {
       return refreshAccess(() => navigate('/grants'));
     },
   });
-  const change = (changes: Partial<GrantForm>): void => {
+  const change = (changes: Partial<forms.GrantForm>): void => {
     // The grants to revoke are those that this one replaces for its principal on its node.
     const isTargetChanged = ['principal', 'nodeKind', 'catalog'].some((field) => field in changes);
     setForm((oldForm) => ({ ...oldForm, ...(isTargetChanged && { revokedIds: [] }), ...changes }));
     if (mutation.isError) mutation.reset();
   };
   const { preview, isComputing, error, retry, readMore } = usePreview(draft, mutation.isPending);
-  const errors = { ...(isSubmitted && missingFieldTexts(form)), ...fieldErrorsOf(mutation.error ?? error) };
+  const errors = { ...(isSubmitted && forms.missingFieldTexts(form)), ...fieldErrorsOf(mutation.error ?? error) };
   const field = fieldsOf(form, change, errors);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -69,7 +61,7 @@ export function GrantDraft() {
         <PageHead title="New grant" intro="Nothing is written until you grant it." />
         <PrincipalCombobox {...field('principal')} />
         <NodeFields form={form} change={change} error={errors['resource']} />
-        <PrivilegeChecks node={offeredNode(form)} holder={form.principal} {...field('privileges')} />
+        <PrivilegeChecks node={forms.offeredNode(form)} holder={form.principal} {...field('privileges')} />
         <ReplacedGrants form={form} set={field('revokedIds').set} />
         <TextField
           label="Expires"
@@ -116,9 +108,9 @@ function expiryHint(expiry: Expiry): string {
 }
 
 /** Lists older grants that can be revoked together with the new one, and all grants that the form revokes. */
-function ReplacedGrants({ form, set }: { form: GrantForm; set: (grantIds: number[]) => void }) {
+function ReplacedGrants({ form, set }: { form: forms.GrantForm; set: (grantIds: number[]) => void }) {
   const { principal, revokedIds } = form;
-  const node = form.nodeKind === 'data' ? nodeOfForm(form) : null;
+  const node = form.nodeKind === 'data' ? forms.nodeOfForm(form) : null;
   const query = { ...node, principal: principal === null ? '' : principalParameter(principal), limit: 20 };
   const { data = [] } = useQuery({
     queryKey: ['grants', 'replaced', query],

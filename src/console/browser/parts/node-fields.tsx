@@ -1,14 +1,6 @@
 import { type ComponentProps, useId, useState } from 'react';
 import { useNames } from '../api/catalog.js';
-import {
-  grantProblem,
-  type Node,
-  nodeOfForm,
-  NODE_KINDS,
-  type NodeForm,
-  type Privilege,
-  privilegesOn,
-} from '../domain/grant-form.js';
+import * as grants from '../domain/grant-form.js';
 import { EMPTY_NAMES, type NodeNames, nodeAt } from '../domain/node-path.js';
 import { Combobox } from './combobox.js';
 import type { PrincipalRef } from './display.js';
@@ -16,8 +8,8 @@ import { Checkbox, FieldHint, Segments, TextField } from './form.js';
 import { PrincipalCombobox } from './principal-combobox.js';
 
 interface NodeFieldsProps {
-  form: NodeForm;
-  change: (changes: Partial<NodeForm>) => void;
+  form: grants.NodeForm;
+  change: (changes: Partial<grants.NodeForm>) => void;
   error: string | undefined;
 }
 
@@ -25,7 +17,12 @@ export function NodeFields(props: NodeFieldsProps) {
   const { form, change } = props;
   return (
     <>
-      <Segments legend="On" choices={NODE_KINDS} value={form.nodeKind} set={(nodeKind) => change({ nodeKind })} />
+      <Segments
+        legend="On"
+        choices={grants.NODE_KINDS}
+        value={form.nodeKind}
+        set={(nodeKind) => change({ nodeKind })}
+      />
       <FieldsOfKind {...props} />
     </>
   );
@@ -44,7 +41,7 @@ function FieldsOfKind({ form, change, error }: NodeFieldsProps) {
       value={form}
       set={change}
       lastLevel={form.nodeKind === 'routine' ? 'routine' : 'table'}
-      hint={form.nodeKind === 'data' ? coverageText(nodeOfForm(form) ?? {}) : undefined}
+      hint={form.nodeKind === 'data' ? coverageText(grants.nodeOfForm(form) ?? {}) : undefined}
       error={error}
     />
   );
@@ -73,18 +70,18 @@ function coverageText({ catalog, schema, table }: { catalog?: string; schema?: s
 }
 
 interface PrivilegeChecksProps {
-  node: Node;
+  node: grants.Node;
   /** The principal that gets the privileges; null: none is chosen, so no privilege is ruled out. */
   holder: PrincipalRef | null;
-  value: readonly Privilege[];
-  set: (value: Privilege[]) => void;
+  value: readonly grants.Privilege[];
+  set: (value: grants.Privilege[]) => void;
   error?: string | undefined;
 }
 
 export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeChecksProps) {
   const id = useId();
-  const offeredPrivileges = privilegesOn(node);
-  const problems = offeredPrivileges.flatMap((each) => grantProblem(each, holder) ?? []);
+  const offeredPrivileges = grants.privilegesOn(node);
+  const problems = offeredPrivileges.flatMap((each) => grants.grantProblem(each, holder) ?? []);
   return (
     <fieldset className="field" aria-describedby={error === undefined ? undefined : id}>
       <legend>Privileges</legend>
@@ -95,7 +92,7 @@ export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeCh
             value={privilege}
             values={value}
             set={set}
-            isDisabled={grantProblem(privilege, holder) !== null}
+            isDisabled={grants.grantProblem(privilege, holder) !== null}
           />
         ))}
       </div>
