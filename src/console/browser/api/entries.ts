@@ -78,12 +78,8 @@ export function auditFileAddress(query: AuditQuery): string {
   return `/api/admin/audit?${parameters.toString()}`;
 }
 
-/**
- * The name of the person who changed a policy last.
- * @param changedAt the time of that change, part of the cache key
- * @returns undefined if the name is unknown, or if the policy was changed by the command line
- */
-export function useLastActor(id: number, changedAt: string): string | undefined {
+/** The name of the person who changed a policy last. Undefined if it is unknown, or if the command line did it. */
+export function useLastActor({ id, changed_at: changedAt }: Policy): string | undefined {
   const { data } = useQuery({
     queryKey: ['audit', 'last-of', 'policy', id, changedAt],
     queryFn: () => readAuditPage({ subject: `policy:${id}`, limit: 1 }),

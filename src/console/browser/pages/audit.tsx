@@ -12,7 +12,7 @@ import {
   FilterBar,
   momentFilter,
   principalFilter,
-  PrincipalName,
+  principalText,
   useFilters,
   withMoments,
 } from '../parts/filter-bar.js';
@@ -27,7 +27,7 @@ const FILTERS: readonly Filter[] = [
   },
   {
     ...principalFilter('user', 'Person', 'Person', ['everyone', 'group']),
-    valueText: (value) => <PrincipalName parameter={/^\d+$/.test(value) ? `user:${value}` : value} />,
+    valueText: (value) => principalText(/^\d+$/.test(value) ? `user:${value}` : value),
   },
   principalFilter('subject', 'Subject', 'Subject', ['everyone']),
   { parameter: 'request_id', name: 'Request' },

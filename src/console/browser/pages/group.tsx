@@ -108,7 +108,7 @@ function Members({ group }: { group: Group }) {
   const hasChanges = addedMembers.length + removedMembers.length > 0;
   useUnsavedWarning(hasChanges);
   const draft = hasChanges ? memberDraft(id, addedMembers, removedMembers) : null;
-  const { preview, isComputing, error, retry, readMore } = usePreview(draft);
+  const preview = usePreview(draft);
   const addMember = (member: PrincipalRef): void => {
     if (removedMembers.some(isSameMember(member))) setRemoved(membersWithout(removedMembers, member));
     else if (!addedMembers.some(isSameMember(member)) && items?.some(isSameMember(member)) !== true)
@@ -178,7 +178,7 @@ function Members({ group }: { group: Group }) {
                   aria-busy={saveMutation.isPending}
                 />
                 <Button text="Discard" look="quiet" isDisabled={!hasChanges} onClick={discardChanges} />
-                <DraftCounts preview={preview} />
+                <DraftCounts {...preview} />
                 {saveMutation.isSuccess && !hasChanges && <SavedNotice id={id} />}
               </div>
             </form>
@@ -188,9 +188,8 @@ function Members({ group }: { group: Group }) {
         </GroupHead>
       </div>
       <div className="sunken stack">
-        {hasChanges && <DraftTotals preview={preview} isComputing={isComputing} />}
-        {error !== null && <Failure problem={error} retry={retry} />}
-        {preview !== null && <DraftEffects preview={preview} readMore={readMore} />}
+        {hasChanges && <DraftTotals {...preview} />}
+        <DraftEffects {...preview} />
         <Holdings id={id} />
       </div>
     </>

@@ -46,7 +46,8 @@ export function GrantDraft() {
     setForm((oldForm) => ({ ...oldForm, ...(isTargetChanged && { revokedIds: [] }), ...changes }));
     if (mutation.isError) mutation.reset();
   };
-  const { preview, isComputing, error, retry, readMore } = usePreview(draft, mutation.isPending);
+  const preview = usePreview(draft, mutation.isPending);
+  const { isComputing, error } = preview;
   const errors = { ...(isSubmitted && forms.missingFieldTexts(form)), ...fieldErrorsOf(mutation.error ?? error) };
   const field = fieldsOf(form, change, errors);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
@@ -54,7 +55,7 @@ export function GrantDraft() {
     showErrors(event.currentTarget, () => setSubmitted(true));
     if (grant !== null && !isComputing && !mutation.isPending) mutation.mutate();
   };
-  const gainCount = preview?.people_gaining ?? 0;
+  const gainCount = preview.preview?.people_gaining ?? 0;
   return (
     <main id="main" className="split split--draft" tabIndex={-1}>
       <form className="stack" aria-label="New grant" onSubmit={submit} noValidate>
@@ -80,7 +81,7 @@ export function GrantDraft() {
             isDisabled={grant === null || isComputing || mutation.isPending}
           />
           <ButtonLink text="Cancel" look="quiet" href="/grants" />
-          <DraftCounts preview={preview} />
+          <DraftCounts {...preview} />
         </div>
       </form>
       <div className="sunken stack">
@@ -91,10 +92,9 @@ export function GrantDraft() {
               : 'Say to whom, on what, and what they may: who gains and who loses stands here.'}
           </p>
         ) : (
-          <DraftTotals preview={preview} isComputing={isComputing} />
+          <DraftTotals {...preview} />
         )}
-        {error !== null && !mutation.isError && <Failure problem={error} retry={retry} />}
-        {preview !== null && <DraftEffects preview={preview} readMore={readMore} />}
+        <DraftEffects {...preview} error={mutation.isError ? null : error} />
       </div>
     </main>
   );

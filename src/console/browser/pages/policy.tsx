@@ -130,18 +130,18 @@ function PolicyEditor({ loadedPolicy }: { loadedPolicy: LoadedPolicy | null }) {
   );
 }
 
-function LastChange({ policy: { id, kind, changed_at: changedAt } }: { policy: forms.Policy }) {
-  const changedBy = useLastActor(id, changedAt);
+function LastChange({ policy }: { policy: forms.Policy }) {
+  const changedBy = useLastActor(policy);
   return (
     <>
-      {forms.POLICY_KIND_NAMES[kind]}, policy {id}, changed <Moment time={changedAt} />
+      {forms.POLICY_KIND_NAMES[policy.kind]}, policy {policy.id}, changed <Moment time={policy.changed_at} />
       {changedBy !== undefined && ` by ${changedBy}`}
     </>
   );
 }
 
-function LastActor({ policy: { id, changed_at: changedAt } }: { policy: forms.Policy }) {
-  return useLastActor(id, changedAt) ?? 'Somebody';
+function LastActor({ policy }: { policy: forms.Policy }) {
+  return useLastActor(policy) ?? 'Somebody';
 }
 
 function PolicyHeading({ policy: { kind, resource, privileges } }: { policy: forms.Policy }) {

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
-import type { Preview } from '../api/drafts.js';
+import type { Preview, usePreview } from '../api/drafts.js';
 import { useGuarantee } from '../api/guarantees.js';
 import {
   type ChangedAccess,
@@ -15,7 +15,7 @@ import { countText, numberText, peopleText } from '../domain/count-text.js';
 import { formOfGuarantee, guaranteeSentence, isBlocking } from '../domain/guarantee-form.js';
 import { Button } from './controls.js';
 import { addressOf, type PrincipalRef, Path, Principal, Privileges } from './display.js';
-import { Note, Notice } from './notice.js';
+import { Failure, Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
 import { PrincipalByName } from './principal-combobox.js';
 import { Sentence } from './sentence.js';
@@ -100,7 +100,9 @@ export function MorePeople({ readMore }: { readMore: (() => void) | undefined })
   return readMore && <Button text="Read more people" look="small" onClick={readMore} />;
 }
 
-export function DraftEffects({ preview, readMore }: { preview: Preview; readMore?: (() => void) | undefined }) {
+export function DraftEffects({ preview, error, retry, readMore }: ReturnType<typeof usePreview>) {
+  if (error !== null) return <Failure problem={error} retry={retry} />;
+  if (preview === null) return null;
   return (
     <>
       <DraftOutcomes preview={preview} direction="gains" />

@@ -192,13 +192,8 @@ function Ways({ ways }: WaysProps) {
   const { through, inheritedFrom, expiresAt } = firstWay;
   return (
     <>
-      {typeof through === 'object' ? (
-        <>
-          through group <b>{through.group.name}</b>
-        </>
-      ) : (
-        <b>{through === 'directly' ? 'directly' : 'as everyone'}</b>
-      )}
+      {typeof through === 'object' && 'through group '}
+      <b>{typeof through === 'object' ? through.group.name : through === 'directly' ? 'directly' : 'as everyone'}</b>
       {inheritedFrom !== null && `, inherited from ${pathText(inheritedFrom)}`}
       {expiresAt !== null && expiresAt !== undefined && `, until ${momentText(new Date(expiresAt), now())}`}
       {ways.length > 1 && `, and ${ways.length - 1} more ${ways.length === 2 ? 'way' : 'ways'}`}

@@ -9,7 +9,7 @@ import { now } from '../now.js';
 import { useAddress } from './address.js';
 import { type Choice, Combobox } from './combobox.js';
 import { Button, Icon } from './controls.js';
-import { includesText, PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
+import { includesText, PrincipalCombobox, PrincipalName } from './principal-combobox.js';
 
 /** A filter of a list. Its value is kept in an address parameter, and shown as a token (a label that can be removed). */
 export interface Filter {
@@ -312,6 +312,12 @@ const nameFilter = (parameter: string, name: string, parentParameters: readonly 
 
 type Kinds = ComponentProps<typeof PrincipalCombobox>['excludedKinds'];
 
+/** The name of the principal in a filter value such as `group:3`. */
+export function principalText(value: string): ReactNode {
+  const principal = parsePrincipal(value);
+  return principal === null ? value : <PrincipalName principal={principal} />;
+}
+
 /** A filter whose value is a principal: `group:3`. */
 export function principalFilter(parameter: string, name: string, label?: string, excludedKinds: Kinds = []): Filter {
   return {
@@ -325,7 +331,7 @@ export function principalFilter(parameter: string, name: string, label?: string,
         set={(value) => value !== null && choose(principalParameter(value))}
       />
     ),
-    valueText: (value) => <PrincipalName parameter={value} />,
+    valueText: principalText,
   };
 }
 
@@ -351,9 +357,4 @@ export type FilterValues = Readonly<Record<string, string>>;
 /** The API's query parameters for filter values. Leaves out a malformed principal. */
 export function entryQueryOf({ principal = '', ...otherFilters }: FilterValues) {
   return { ...otherFilters, ...(parsePrincipal(principal) !== null && { principal }) };
-}
-
-/** The name of the principal in a filter value such as `group:3`; *group 3* if its name is unknown. */
-export function PrincipalName({ parameter }: { parameter: string }) {
-  return <>{usePrincipalName(parsePrincipal(parameter)) || parameter.replace(':', ' ')}</>;
 }

@@ -18,7 +18,7 @@ import { type PrincipalRef, PrincipalIcon } from './display.js';
 import { RemovableToken } from './filter-bar.js';
 import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
 import { NameFields, NodeFields, PrivilegeChecks, useTypedName } from './node-fields.js';
-import { PrincipalCombobox, usePrincipalName } from './principal-combobox.js';
+import { PrincipalCombobox, PrincipalName } from './principal-combobox.js';
 
 interface PolicyFieldsProps {
   form: PolicyForm;
@@ -123,7 +123,7 @@ export function PrincipalsField({ title, addLabel, value, set, error }: Principa
             prefix={<PrincipalIcon principal={principal} />}
             remove={() => set(value.filter((other) => other !== principal))}
           >
-            <PrincipalText principal={principal} />
+            <PrincipalName principal={principal} />
           </RemovableToken>
         ))}
         <Button
@@ -150,8 +150,4 @@ export function PrincipalsField({ title, addLabel, value, set, error }: Principa
       <FieldHint id={`${id}-hint`} error={error} />
     </div>
   );
-}
-
-function PrincipalText({ principal }: { principal: PrincipalRef }) {
-  return <>{usePrincipalName(principal)}</>;
 }

@@ -94,10 +94,14 @@ export function usePrincipalName(principal: PrincipalRef | null): string {
   return principal === null ? '' : principalName(principal) || (data ?? '');
 }
 
-/** A link with the name of a principal, or with its id if the name is not known: *group 7*. */
+/** The name of a principal, or its id if the name is not known: *group 7*. */
+export function PrincipalName({ principal }: { principal: PrincipalRef }) {
+  return usePrincipalName(principal) || principalParameter(principal).replace(':', ' ');
+}
+
 export function PrincipalLink({ principal }: { principal: PrincipalRef }) {
-  const name = usePrincipalName(principal) || principalParameter(principal).replace(':', ' ');
   const href = addressOf(principal);
+  const name = <PrincipalName principal={principal} />;
   return href === undefined ? name : <Link href={href}>{name}</Link>;
 }
 

@@ -283,7 +283,7 @@ export function NearestChange({ explanation, asker }: { explanation: Explanation
                 <Sentence parts={stepSentence(step, asker)} />
                 {asker !== null && step.kind === 'grant' && ' An administrator can make it.'}
               </p>
-              {asker === null && <StepLink step={step} />}
+              {asker === null && <div className="row">{stepLink(step)}</div>}
             </div>
           ))
         )}
@@ -297,26 +297,18 @@ export function NearestChange({ explanation, asker }: { explanation: Explanation
   );
 }
 
-function StepLink({ step }: { step: Step }) {
-  const link = stepLinkOf(step);
-  if (link === null) return null;
-  return (
-    <div className="row">
-      <ButtonLink text={link.text} href={link.href} />
-    </div>
-  );
-}
-
-function stepLinkOf({ kind, principal, resource = {}, privileges = [], policy_id: policyId, grant_id: grantId }: Step) {
+function stepLink({ kind, principal, resource = {}, privileges = [], policy_id: policyId, grant_id: grantId }: Step) {
   if (kind === 'revoke' && grantId !== undefined)
-    return { href: `${grantAddress(grantId)}&ask=revoke-${grantId}`, text: `Revoke grant ${grantId}` };
+    return <ButtonLink text={`Revoke grant ${grantId}`} href={`${grantAddress(grantId)}&ask=revoke-${grantId}`} />;
   if (principal === undefined) return null;
   const key = principalParameter(principal);
-  if (kind === 'except') return { href: `/policies/${policyId}?excepting=${key}`, text: `Change policy ${policyId}` };
-  if (kind === 'activate') return { href: `${addressOf(principal)}?ask=activate`, text: 'Activate the account' };
+  if (kind === 'except')
+    return <ButtonLink text={`Change policy ${policyId}`} href={`/policies/${policyId}?excepting=${key}`} />;
+  if (kind === 'activate')
+    return <ButtonLink text="Activate the account" href={`${addressOf(principal)}?ask=activate`} />;
   const text = 'Preview this change';
-  if (kind === 'grant') return { href: newGrantAddress(principal, privileges, resource), text };
+  if (kind === 'grant') return <ButtonLink text={text} href={newGrantAddress(principal, privileges, resource)} />;
   const { column = '' } = resource as { column?: string };
   const form = { ...NEW_POLICY, ...nodeFormOf(resource), kind: kind as PolicyKind, principal, privileges, column };
-  return { href: `/policies/new?${addressOfPolicy(form).toString()}`, text };
+  return <ButtonLink text={text} href={`/policies/new?${addressOfPolicy(form).toString()}`} />;
 }
