@@ -28,7 +28,7 @@ const MyAccess = lazyPage(async () => (await import('./pages/my-access.js')).MyA
 const People = lazyPage(async () => (await import('./pages/people.js')).People);
 const Person = lazyPage(async () => (await import('./pages/person.js')).Person);
 const Policies = lazyPage(async () => (await import('./pages/policies.js')).Policies);
-const PolicyPage = lazyPage(async () => (await import('./pages/policy.js')).PolicyPage);
+const PolicyPage = lazyPage(async () => (await import('./pages/policies.js')).PolicyPage);
 const PublicationPage = lazyPage(async () => (await import('./pages/publication.js')).PublicationPage);
 const Publications = lazyPage(async () => (await import('./pages/publications.js')).Publications);
 const Sql = lazyPage(async () => (await import('./pages/sql.js')).Sql);
