@@ -55,29 +55,10 @@ export function useCandidate(hash: string | undefined) {
   });
 }
 
-export async function approveRules(hash: string): Promise<void> {
-  await bodyOf(api.POST('/api/admin/acl/approvals', { body: { hash } }));
-  await refreshPublishing();
-}
-
 export function usePublishNow() {
   return useMutation({ mutationFn: () => bodyOf(api.POST('/api/admin/acl/sync')), onSettled: refreshPublishing });
 }
 
-export async function restoreVersion(version: number, reason: string, hours: number): Promise<Schemas['SyncResponse']> {
-  const params = { path: { version } };
-  const result = await bodyOf(
-    api.POST('/api/admin/acl/publications/{version}/restore', { params, body: { reason, hours } }),
-  );
-  await refreshPublishing();
-  return result;
-}
-
-export async function endRestore(): Promise<void> {
-  await bodyOf(api.DELETE('/api/admin/acl/restore'));
-  await refreshPublishing();
-}
-
-function refreshPublishing(): Promise<void> {
+export function refreshPublishing(): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: ['publishing'] });
 }

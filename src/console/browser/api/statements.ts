@@ -128,10 +128,9 @@ function readQuery(id: string): Promise<Schemas['Query']> {
 
 export type Rows = Pick<Schemas['RowsResponse'], 'columns' | 'rows'>;
 
+/** The most rows of one answer, and the least of all answers together, unless the query has fewer. */
 interface ReadOptions {
-  /** Maximum of rows in one answer. */
   limit: number;
-  /** Minimum of rows, unless the query has fewer. */
   minRows: number;
   signal?: AbortSignal;
 }

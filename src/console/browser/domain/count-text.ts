@@ -1,3 +1,5 @@
+import type { Schemas } from '../api/client.js';
+
 /** A number with separators: *1,204*. */
 export function numberText(number: number): string {
   return number.toLocaleString('en-GB');
@@ -31,11 +33,7 @@ export function peopleText(count: number): string {
   return countText(count, 'person', { plural: 'people' });
 }
 
-/** Numbers of principals with access to a node, by kind, as the API gives them. */
-export interface HolderCounts {
-  people: number;
-  engine_principals: number;
-}
+export type HolderCounts = Pick<Schemas['HolderWayResponse'], 'people' | 'engine_principals'>;
 
 export function holderCount({ people, engine_principals: enginePrincipals }: HolderCounts): number {
   return people + enginePrincipals;

@@ -15,7 +15,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { addressOf, Moment, type PrincipalRef, Principal, PrincipalIcon } from '../parts/display.js';
 import { GrantTable, NewGrantLink } from '../parts/grants.js';
 import { Failure, Note } from '../parts/notice.js';
-import { EntryPage, HeadedContent, Region } from '../parts/page.js';
+import { EntryPage, PageHead, Region } from '../parts/page.js';
 import { PolicyTable } from '../parts/policies.js';
 import { PrincipalCombobox } from '../parts/principal-combobox.js';
 import { actionColumn, type Column, Listing } from '../parts/table.js';
@@ -45,7 +45,7 @@ function GroupHead({ group, children }: { group: Group; children: ReactNode }) {
   const [, navigate] = useLocation();
   const { id, name, description, source } = group;
   return (
-    <HeadedContent
+    <PageHead
       isForm
       title={name}
       heading={
@@ -89,7 +89,7 @@ function GroupHead({ group, children }: { group: Group; children: ReactNode }) {
       )}
       {isEditing && <GroupForm group={group} close={() => setEditing(false)} />}
       {children}
-    </HeadedContent>
+    </PageHead>
   );
 }
 

@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'react';
 import { Link, useParams } from 'wouter';
-import { isProblem, type Schemas } from '../api/client.js';
+import { api, bodyOf, isProblem, type Schemas } from '../api/client.js';
 import { readAuditPage } from '../api/entries.js';
 import { loadedCountText, type PageQuery, usePages } from '../api/pages.js';
-import { restoreVersion, useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
+import { refreshPublishing, useCandidate, usePublishingStatus, useVersion } from '../api/publishing.js';
 import { changeText } from '../domain/access-change.js';
 import { eventSentence, isAccessChange } from '../domain/audit-text.js';
 import { numberText, sizeText } from '../domain/count-text.js';
@@ -197,16 +197,19 @@ function RecordedChanges({ publication: { version, snapshot_at: endAt } }: { pub
 function RestoreButton({ version }: { version: number }) {
   const [{ reason, hours }, field] = useForm({ reason: '', hours: '4' });
   const [refusal, setRefusal] = useState<string | null>(null);
+  const params = { path: { version } };
+  const body = { reason: reason.trim(), hours: Number(hours) };
   return (
     <>
       <ActionButton
         title={`Restore version ${version}?`}
         action="Restore"
         proof="recent"
-        run={() => restoreVersion(version, reason.trim(), Number(hours))}
-        onDone={({ outcome, reasons }) =>
-          setRefusal(outcome === 'refused' ? reasons.map(({ message }) => message).join(' ') : null)
-        }
+        run={() => bodyOf(api.POST('/api/admin/acl/publications/{version}/restore', { params, body }))}
+        onDone={({ outcome, reasons }) => {
+          setRefusal(outcome === 'refused' ? reasons.map(({ message }) => message).join(' ') : null);
+          return refreshPublishing();
+        }}
         button={{ icon: 'undo' }}
       >
         {(mayActNow) => (

@@ -75,29 +75,17 @@ function PasswordSignIn({ username: knownUsername }: PasswordSignInProps) {
   const [credentials, field] = useForm({ username: knownUsername ?? '', password: '' });
   const signInMutation = useMutation({ mutationFn: () => signIn(credentials) });
   return (
-    <>
-      <form
-        className="stack stack--tight"
-        method="post"
-        onChange={() => signInMutation.isError && signInMutation.reset()}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!signInMutation.isPending) signInMutation.mutate();
-        }}
-      >
-        <TextField
-          label="Username"
-          name="username"
-          autoComplete="username"
-          {...field('username')}
-          readOnly={knownUsername !== undefined}
-          required
-        />
-        <PasswordField label="Password" name="password" {...field('password')} />
-        <Button text="Sign in" look="primary" type="submit" isDisabled={signInMutation.isPending} />
-      </form>
-      {signInMutation.isError && <Failure problem={signInMutation.error} />}
-    </>
+    <Form mutation={signInMutation} action="Sign in">
+      <TextField
+        label="Username"
+        name="username"
+        autoComplete="username"
+        {...field('username')}
+        readOnly={knownUsername !== undefined}
+        required
+      />
+      <PasswordField label="Password" name="password" {...field('password')} />
+    </Form>
   );
 }
 

@@ -11,7 +11,8 @@ export interface FormProps {
   /** Whether the form cannot be sent, for example because nothing has changed. */
   isDisabled?: boolean;
   cancelText?: string;
-  close: () => void;
+  /** Closes the form; absent for a form that has no button for it. */
+  close?: () => void;
   /** Whether the form is shown in the page, not in a dialog. */
   isPanel?: boolean;
   canRetry?: boolean;
@@ -43,7 +44,7 @@ export function Form(props: FormProps) {
       {children}
       {error !== null && <Failure problem={error} retry={canRetry ? mutate : undefined} />}
       <div className="actions">
-        <Button text={cancelText} look="quiet" onClick={close} />
+        {close !== undefined && <Button text={cancelText} look="quiet" onClick={close} />}
         <Button text={action} look={buttonLook} type="submit" isDisabled={isDisabled} />
       </div>
     </form>

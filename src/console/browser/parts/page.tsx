@@ -9,20 +9,30 @@ interface PageHeadProps {
   breadcrumbs?: ReactNode;
   intro?: ReactNode;
   actions?: ReactNode;
+  /** Whether the children are a form. On phones the actions are below it. */
+  isForm?: boolean;
+  children?: ReactNode;
 }
 
 /** The head of a page, with its only `h1`. Also sets the title of the window. */
-export function PageHead({ title, heading = title, breadcrumbs, intro, actions }: PageHeadProps) {
+export function PageHead(props: PageHeadProps) {
+  const { title, heading = title, breadcrumbs, intro, actions, isForm = false, children } = props;
+  const areActionsBelow = useIsPhone() && isForm;
+  const actionRow = actions && <div className="row">{actions}</div>;
   useTitle(title);
   return (
-    <header className="page-head">
-      <div>
-        {breadcrumbs}
-        <h1>{heading}</h1>
-        {intro && <p>{intro}</p>}
-      </div>
-      {actions && <div className="row">{actions}</div>}
-    </header>
+    <>
+      <header className="page-head">
+        <div>
+          {breadcrumbs}
+          <h1>{heading}</h1>
+          {intro && <p>{intro}</p>}
+        </div>
+        {!areActionsBelow && actionRow}
+      </header>
+      {children}
+      {areActionsBelow && actionRow}
+    </>
   );
 }
 
@@ -38,34 +48,17 @@ function useIsPhone(): boolean {
   );
 }
 
-interface HeadedContentProps extends PageHeadProps {
-  /** Whether the page is a form. On phones the actions are below the form. */
-  isForm?: boolean;
-  children: ReactNode;
-}
-
-export function HeadedContent({ isForm = false, actions, children, ...headProps }: HeadedContentProps) {
-  const areActionsBelow = useIsPhone() && isForm;
-  return (
-    <>
-      <PageHead {...headProps} actions={areActionsBelow ? null : actions} />
-      {children}
-      {areActionsBelow && <div className="row">{actions}</div>}
-    </>
-  );
-}
-
-interface PageProps extends HeadedContentProps {
+interface PageProps extends PageHeadProps {
   /** Whether the gaps between the parts of the page are small. */
   isCompact?: boolean;
   isBusy?: boolean;
 }
 
-export function Page({ isCompact = false, isBusy, ...contentProps }: PageProps) {
+export function Page({ isCompact = false, isBusy, ...headProps }: PageProps) {
   return (
     <main id="main" aria-busy={isBusy} tabIndex={-1}>
       <div className={isCompact ? 'stack stack--mid' : 'stack'}>
-        <HeadedContent {...contentProps} />
+        <PageHead {...headProps} />
       </div>
     </main>
   );

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { Schemas } from '../api/client.js';
-import { approveRules, endRestore, type HistoryEntry, useCandidate, type Version } from '../api/publishing.js';
+import { api, bodyOf, type Schemas } from '../api/client.js';
+import { type HistoryEntry, refreshPublishing, useCandidate, type Version } from '../api/publishing.js';
 import { changeText, permissionOf } from '../domain/access-change.js';
 import { numberText, sizeText } from '../domain/count-text.js';
 import { whyAddress } from '../domain/why-address.js';
@@ -67,11 +67,12 @@ export function ApproveButton({ hash, effectText }: { hash: string; effectText: 
           title="Approve this change?"
           action="Approve"
           proof="new"
-          run={() => approveRules(dialogHash)}
+          run={() => bodyOf(api.POST('/api/admin/acl/approvals', { body: { hash: dialogHash } }))}
           close={close}
-          onDone={() =>
-            showToast({ text: `Change ${dialogHash.slice(0, 8)} is approved. It is live with the next publication.` })
-          }
+          onDone={() => {
+            showToast({ text: `Change ${dialogHash.slice(0, 8)} is approved. It is live with the next publication.` });
+            return refreshPublishing();
+          }}
         >
           <p>
             The next run publishes change {dialogHash.slice(0, 8)}
@@ -136,7 +137,13 @@ export function RestoreInEffect({ restoredUntil }: { restoredUntil: string }) {
         </>
       }
       actions={
-        <ActionButton title="End the restore?" action="End the restore" proof="recent" run={endRestore}>
+        <ActionButton
+          title="End the restore?"
+          action="End the restore"
+          proof="recent"
+          run={() => bodyOf(api.DELETE('/api/admin/acl/restore'))}
+          onDone={refreshPublishing}
+        >
           <p>What is granted by now is published at once.</p>
         </ActionButton>
       }
