@@ -20,17 +20,16 @@ const CONTENT_TYPES: Record<string, string> = {
 interface BuiltFile {
   type: string;
   content: Buffer;
-  br: Buffer | null;
-  gzip: Buffer | null;
+  br: Buffer;
+  gzip: Buffer;
 }
 
 function readFile(path: string): BuiltFile {
-  const readForm = (suffix: string): Buffer | null => (existsSync(path + suffix) ? readFileSync(path + suffix) : null);
   return {
     type: CONTENT_TYPES[extname(path)] ?? '',
     content: readFileSync(path),
-    br: readForm('.br'),
-    gzip: readForm('.gz'),
+    br: readFileSync(`${path}.br`),
+    gzip: readFileSync(`${path}.gz`),
   };
 }
 
@@ -72,11 +71,6 @@ export function serveConsole(server: FastifyInstance): void {
 
 function sendFile(file: BuiltFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   void reply.type(file.type).header('Vary', 'Accept-Encoding');
-  for (const coding of ['br', 'gzip'] as const) {
-    const body = file[coding];
-    if (body !== null && acceptsCoding(headers['accept-encoding'], coding)) {
-      return reply.header('Content-Encoding', coding).send(body);
-    }
-  }
-  return reply.send(file.content);
+  const coding = (['br', 'gzip'] as const).find((each) => acceptsCoding(headers['accept-encoding'], each));
+  return coding === undefined ? reply.send(file.content) : reply.header('Content-Encoding', coding).send(file[coding]);
 }

@@ -17,19 +17,14 @@ import {
 import { GrantTable, NewGrantLink } from '../parts/grants.js';
 import { EmptyList, Page } from '../parts/page.js';
 
-/** The address parameter with the id of a grant. The page then shows that grant alone, and ignores other filters. */
-const GRANT_PARAMETER = 'grant';
-const EXPIRES_PARAMETER = 'expires_before';
-/** The address parameter with a number of days. The page then shows the grants that were not used in these days, and ignores other filters. */
-const UNUSED_PARAMETER = 'unused';
-
+/** With the parameter `grant` the page shows that grant alone, and with `unused` the grants that were not used in so many days. */
 const FILTERS: readonly Filter[] = [
   { parameter: 'state', name: 'State', choices: { live: 'live', expired: 'expired', revoked: 'revoked', all: 'all' } },
   ...ENTRY_FILTERS,
-  momentFilter(EXPIRES_PARAMETER, 'Ends before', [1, 7, 30, 90]),
-  { parameter: GRANT_PARAMETER, name: 'Grant' },
+  momentFilter('expires_before', 'Ends before', [1, 7, 30, 90]),
+  { parameter: 'grant', name: 'Grant' },
   {
-    parameter: UNUSED_PARAMETER,
+    parameter: 'unused',
     name: 'Decided nothing',
     choices: { 7: 'in 7 days', 30: 'in 30 days', 90: 'in 90 days' },
   },
@@ -37,8 +32,8 @@ const FILTERS: readonly Filter[] = [
 
 export function Grants() {
   const { values } = useFilters(FILTERS);
-  const { [GRANT_PARAMETER]: id, [UNUSED_PARAMETER]: days, ...filters } = values;
-  const query = entryQueryOf(withMoments(filters, EXPIRES_PARAMETER));
+  const { grant: id, unused: days, ...filters } = values;
+  const query = entryQueryOf(withMoments(filters, 'expires_before'));
   const allGrants = useGrants(query, id === undefined && days === undefined);
   const oneGrantList = useOneGrant(id);
   const unusedGrants = useUnusedGrants(id === undefined ? days : undefined);
