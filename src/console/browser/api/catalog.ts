@@ -10,9 +10,6 @@ export type Child = Schemas['AnyChildResponse'];
 export type Children = Schemas['AnyChildrenResponse'];
 export type FoundTable = Schemas['FoundTableResponse'];
 
-/** The number of children in one answer. A schema can have tens of thousands of tables. */
-const PAGE_SIZE = 1000;
-
 function childrenQuery(parentPath: readonly string[], searchText: string, page: PageQuery) {
   const parentParameter = parentPath.length > 0 && { under: sqlPath(parentPath) };
   return { query: { ...page, ...parentParameter, ...(searchText !== '' && { q: searchText }) } };
@@ -57,7 +54,7 @@ export function useHolderCount(node: object, isEnabled: boolean): HolderCounts |
 /** The children of a node, read page by page as the tree is scrolled. @param parentPath null: nothing is read */
 export function useChildren(parentPath: readonly string[] | null, searchText: string) {
   return usePages(['catalog', parentPath, searchText], (page) => readChildren(parentPath ?? [], searchText, page), {
-    limit: PAGE_SIZE,
+    limit: 1000, // a schema can have tens of thousands of tables
     isPreviousKept: true,
     isEnabled: parentPath !== null,
   });

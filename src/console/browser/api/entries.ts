@@ -64,13 +64,11 @@ export function refreshAccess(leavePage?: () => void): Promise<void> {
 
 type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
 
-/** One page of the audit trail, newest events first. */
 export function readAuditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
   // The OpenAPI document also declares CSV, for `format=csv`.
   return bodyOf(api.GET('/api/admin/audit', { params: { query } })) as Promise<Schemas['AuditPage']>;
 }
 
-/** The address of the audit trail as a CSV file. */
 export function auditFileAddress(query: AuditQuery): string {
   const parameters = new URLSearchParams(
     Object.entries({ ...query, format: 'csv' }).map(([name, value]) => [name, `${value}`]),

@@ -31,7 +31,6 @@ export function changeText({ lost, gained, ...counts }: AccessChange): string {
 
 const peopleCountOf = ({ people, others }: ChangedAccess): number => people.length + others;
 
-/** The gains, or the losses, in words: the change that affects most people, the number of further changes, and the number of people in all. */
 function changesText(verb: string, changes: readonly ChangedAccess[], peopleCount: number, itemCount: number): string {
   const dataChanges = changes.filter(({ what }) => permissionOf(what) !== null);
   const comparedChanges = dataChanges.length > 0 ? dataChanges : changes;

@@ -24,7 +24,6 @@ const PAGE_FOLDERS: Partial<Record<Subject['type'], string>> = {
   publication: 'publications',
 };
 
-/** The address of the page about the subject of an event; null: the subject has no page. */
 export function subjectAddress(subject: Subject | null): string | null {
   if (subject === null) return null;
   if (subject.type === 'grant') return grantAddress(subject.id);
@@ -138,7 +137,6 @@ function peopleChangesText(changes: PeopleChanges): string {
   return gainText + (lossCount ? `, ${peopleVerbText(lossCount, 'lose')}` : '');
 }
 
-/** Matches the hash of a rules text. Only the first digits of such a hash are shown. */
 const RULES_HASH_PATTERN = /^[0-9a-f]{64}$/;
 
 const MAX_DETAIL_LENGTH = 120;

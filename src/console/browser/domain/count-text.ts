@@ -1,6 +1,5 @@
 import type { Schemas } from '../api/client.js';
 
-/** A number with separators: *1,204*. */
 export function numberText(number: number): string {
   return number.toLocaleString('en-GB');
 }
@@ -54,7 +53,6 @@ export function moreText(unlistedTexts: readonly string[]): string | null {
   return unlistedTexts.length === 0 ? null : `More match: ${unlistedTexts.join(' and ')}. Type more of the name.`;
 }
 
-/** A size in words: *307.4 KiB*, *812 B*. */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const [size, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KiB'] : [bytes / 1024 ** 2, 'MiB'];

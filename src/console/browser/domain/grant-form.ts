@@ -73,12 +73,10 @@ export function writeNode(form: NodeForm, address: URLSearchParams): void {
 
 export { type Node, PRIVILEGES, type Privilege, privilegesOn };
 
-/** Why a privilege cannot be granted to a principal, or null if nothing prevents it. */
 export function grantProblem(privilege: Privilege, holder: PrincipalRef | null): string | null {
   return holder === null ? null : holderProblem([privilege], holder as Parameters<typeof holderProblem>[1]);
 }
 
-/** The chosen privileges that can be granted to a principal on a node. */
 export function grantablePrivileges(privileges: readonly Privilege[], node: Node, holder: PrincipalRef | null) {
   return privilegesOn(node).filter((each) => privileges.includes(each) && grantProblem(each, holder) === null);
 }
@@ -154,7 +152,6 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   };
 }
 
-/** The message for a node that lacks its principal. */
 export function missingNodeText({ nodeKind }: NodeForm): string {
   return nodeKind === 'queries' ? 'Say whose queries.' : 'Say as whom.';
 }
@@ -179,7 +176,6 @@ export function differencesOf<F>(fields: FieldTexts<F>, theirForm: F, myForm: F)
   return fieldTexts.filter(({ theirText, myText }) => theirText !== myText);
 }
 
-/** A node as requests contain it, without names of principals. */
 export function nodeWithoutNames(node: Node): never {
   if (node.as !== undefined) return { as: principalWithoutName(node.as) } as never;
   return (node.queries === undefined ? node : { queries: principalWithoutName(node.queries) }) as never;

@@ -224,7 +224,6 @@ export const GUARANTEE_FIELDS: grants.FieldTexts<GuaranteeForm> = [
   ['Mode', ({ mode }) => mode],
 ];
 
-/** The plain text of a sentence, for searches. */
 export function sentenceText(parts: readonly TextPart[]): string {
   const texts = parts.map((part) => {
     if (typeof part === 'string') return part;

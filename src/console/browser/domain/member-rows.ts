@@ -3,7 +3,6 @@ import type { PrincipalRef } from '../parts/display.js';
 
 type Member = Schemas['MemberResponse'];
 
-/** A member of a group, or a principal that the unsaved draft adds or removes. */
 export interface MemberRow {
   member: PrincipalRef;
   memberSince: string | null;

@@ -209,7 +209,6 @@ function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeFo
   );
 }
 
-/** The form fields of a guarantee's scope: the node (everything below it is included), and privileges, or reading without masks and filters. */
 function ScopeFields({ form, change, errors, field: errorField }: FieldsProps<forms.ScopeForm> & { field: string }) {
   const { nodeKind, catalog, schema, table, isUnfiltered } = form;
   const field = fieldsOf(form, change, errors);

@@ -259,7 +259,6 @@ function downloadRules(text: string): void {
   URL.revokeObjectURL(href);
 }
 
-/** The page of the change that waits for approval, as the next run would publish it. */
 function WaitingChange() {
   const status = usePublishingStatus();
   const waitingChange = status.data?.waiting_for_approval ?? null;

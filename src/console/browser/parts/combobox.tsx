@@ -5,7 +5,6 @@ import { FieldHint } from './form.js';
 
 export interface Choice {
   key: string;
-  /** The choice's text in the list, and in the field once the choice is made. */
   text: string;
   principal?: PrincipalRef;
   hint?: string;

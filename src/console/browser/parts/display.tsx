@@ -29,7 +29,6 @@ export function PrincipalIcon({ principal: { type, name = '' } }: { principal: P
   );
 }
 
-/** A principal: icon, name and kind, as a link if `href` is given. */
 export function Principal({ principal, href }: { principal: PrincipalRef; href?: string | undefined }) {
   const content = (
     <>
@@ -49,7 +48,6 @@ export function Principal({ principal, href }: { principal: PrincipalRef; href?:
   );
 }
 
-/** Whether an account is active. @param props.isBadge for use beside a heading */
 export function AccountState({ isActive, isBadge = false }: { isActive: boolean; isBadge?: boolean }) {
   if (!isActive) return <Badge text="deactivated" icon="stop" />;
   if (!isBadge) return <span className="dim">active</span>;
@@ -185,7 +183,6 @@ export function WhyLink({ href, ways }: WaysProps & { href: string | null }) {
   );
 }
 
-/** The first way of access in words, and the number of other ways. */
 function Ways({ ways }: WaysProps) {
   const [firstWay] = ways;
   if (firstWay === undefined) return <>by the settings of this service</>;

@@ -25,7 +25,6 @@ export interface Filter {
   valueText?: (value: string) => ReactNode;
 }
 
-/** The address parameter of the search text. */
 export const SEARCH = 'q';
 
 /** The filter values in the address, by parameter, and a function that changes one. Values that are not among a filter's choices are left out. */
@@ -46,7 +45,6 @@ export function useFilters(filters: readonly Filter[]) {
 interface FilterBarProps {
   placeholder: string;
   filters?: readonly Filter[];
-  /** The number of entries, shown at the end of the bar. */
   children: ReactNode;
 }
 
@@ -79,9 +77,6 @@ interface SearchProps {
   search: (text: string) => void;
 }
 
-/** Time without a key press after which a typed search begins. */
-const TYPING_PAUSE_MS = 120;
-
 /** The search field of a page; the key `/` focuses it. */
 export function Search({ placeholder, query, search }: SearchProps) {
   const [text, setText] = useState(query);
@@ -94,7 +89,7 @@ export function Search({ placeholder, query, search }: SearchProps) {
   }
   useEffect(() => {
     if (text.trim() === query) return;
-    const timer = setTimeout(() => search(text.trim()), TYPING_PAUSE_MS);
+    const timer = setTimeout(() => search(text.trim()), 120);
     return () => clearTimeout(timer);
   });
   useEffect(() => {
@@ -161,7 +156,6 @@ interface AddFilterProps {
   setFilter: (parameter: string, value: string) => void;
 }
 
-/** A button that opens the list of inactive filters. Choosing a filter there opens the field for its value. */
 function AddFilter({ filters, values, setFilter }: AddFilterProps) {
   const [openPanel, setOpenPanel] = useState<'none' | 'list' | Filter>('none');
   const root = useRef<HTMLSpanElement>(null);

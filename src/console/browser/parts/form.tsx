@@ -8,7 +8,6 @@ export interface FormProps {
   mutation: { isPending: boolean; error: Error | null; mutate: () => void; reset: () => void };
   action: string;
   isDanger?: boolean | undefined;
-  /** Whether the form cannot be sent, for example because nothing has changed. */
   isDisabled?: boolean;
   cancelText?: string;
   /** Closes the form; absent for a form that has no button for it. */
@@ -69,7 +68,6 @@ export function useForm<F extends object>(initialForm: F | (() => F)) {
   return [form, fieldsOf(form, (changes) => setForm((oldForm) => ({ ...oldForm, ...changes })))] as const;
 }
 
-/** Shows the errors of a form, and focuses the first field that has one. */
 export function showErrors(form: HTMLFormElement, markSubmitted: () => void): void {
   flushSync(markSubmitted);
   focusFirstError(form);
@@ -127,7 +125,6 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
-/** A required field for an existing password. */
 export function PasswordField(props: Omit<TextFieldProps, 'type' | 'required'>) {
   return <TextField type="password" autoComplete="current-password" required {...props} />;
 }
@@ -205,7 +202,6 @@ interface CheckboxProps<T> {
   text?: string;
 }
 
-/** A checkbox that adds its value to a list of checked values, or removes it. */
 export function Checkbox<T extends string | number>(props: CheckboxProps<T>) {
   const { value, values, set, isDisabled = false, hint, text } = props;
   return (

@@ -11,7 +11,6 @@ import { addressOf, Moment, Path, Principal } from './display.js';
 import { showToast } from './notice.js';
 import { actionColumn, type Column, Listing, type PagedList, PRIVILEGES_COLUMN } from './table.js';
 
-/** A link to the form of a new grant. @param props.query the initial values of the form */
 export function NewGrantLink({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
   return <ButtonLink text="New grant" look={isPrimary ? 'primary' : ''} icon="plus" href={`/grants/new${query}`} />;
 }

@@ -122,7 +122,6 @@ interface NodeComboboxesProps {
   lastLevel?: 'table' | 'routine';
 }
 
-/** Fields for catalog, schema, and table or routine, side by side. Names that are not suggested can be typed. */
 export function NodeComboboxes({ value, set, lastLevel = 'table' }: NodeComboboxesProps) {
   const { catalog, schema, table } = value;
   // Clearing a level clears the levels below it.

@@ -20,7 +20,6 @@ interface NoticeProps {
   children?: ReactNode;
 }
 
-/** A notice in the page, shown as long as its cause lasts. */
 export function Notice({ tone, icon = 'warn', title, isRegion = false, role, text, actions, children }: NoticeProps) {
   const id = useId();
   const [Container, Title] = isRegion ? (['section', 'h2'] as const) : (['div', 'b'] as const);
@@ -115,7 +114,6 @@ export function Failure({ problem, retry }: { problem: Error; retry?: (() => voi
 interface ToastMessage {
   text: string;
   link?: { href: string; text: string };
-  /** Warnings of the service about a write that succeeded. */
   warnings?: readonly string[] | undefined;
 }
 
@@ -165,7 +163,6 @@ interface SecretProps {
   close: () => void;
 }
 
-/** A one-time password or an API token, which is shown once and can be copied. */
 export function SecretNotice({ title, secret, expiresAt, children, close }: SecretProps) {
   return (
     <Notice

@@ -49,7 +49,6 @@ function useIsPhone(): boolean {
 }
 
 interface PageProps extends PageHeadProps {
-  /** Whether the gaps between the parts of the page are small. */
   isCompact?: boolean;
   isBusy?: boolean;
 }
@@ -70,7 +69,6 @@ interface EntryPageProps<T> {
   children: (entry: T) => ReactNode;
 }
 
-/** The page of one entry, such as a policy, or the failure to read it. */
 export function EntryPage<T>({ title, query: { data, error, refetch }, children }: EntryPageProps<T>) {
   if (isProblem(error, 404)) return <NotFoundPage />;
   if (data !== undefined) return children(data);
@@ -94,7 +92,6 @@ interface EmptyStateProps {
   action?: ReactNode;
 }
 
-/** Shown in place of a list without entries: what is missing, why, and what to do next. */
 export function EmptyState({ title, isWholePage = false, text, action }: EmptyStateProps) {
   const Heading = isWholePage ? 'h1' : 'h2';
   return (
@@ -117,7 +114,6 @@ interface EmptyListProps extends Pick<EmptyStateProps, 'title' | 'text'> {
   entryKind: string;
 }
 
-/** Shown in place of an empty list, or of one whose filters match nothing. */
 export function EmptyList({ filterValues, entryKind, title, text, suggestion }: EmptyListProps) {
   if (Object.keys(filterValues).length === 0) return <EmptyState title={title} text={text} />;
   const advice = 'Remove a filter, or search for something else.';

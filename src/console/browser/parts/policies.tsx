@@ -65,7 +65,6 @@ const PRINCIPAL_PAGE_COLUMNS = COLUMNS.filter(({ name }) => name !== 'Holder' &&
 interface PolicyTableProps {
   list: PagedList<Policy>;
   emptyState: ReactNode;
-  /** Whether the table is on the page of a principal and shows only the policies for this principal, without the column of the principal. */
   isOfOneHolder?: boolean;
 }
 

@@ -101,7 +101,6 @@ interface PrincipalsFieldProps {
   error: string | undefined;
 }
 
-/** A field for several principals, such as the exceptions of a policy. */
 export function PrincipalsField({ title, addLabel, value, set, error }: PrincipalsFieldProps) {
   const [isAdding, setAdding] = useState(false);
   const id = useId();

@@ -23,7 +23,6 @@ interface PrincipalComboboxProps {
   error?: string | undefined;
 }
 
-/** A field for a principal: a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox(props: PrincipalComboboxProps) {
   const { label = 'Person or group', value, set, placeholder, excludedKinds = [], isHintHidden = false, error } = props;
   const name = usePrincipalName(value);
@@ -75,7 +74,6 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
   );
 }
 
-/** Whether a text contains a part, without regard to case. */
 export function includesText(part: string, text: string): boolean {
   return text.toLowerCase().includes(part.toLowerCase());
 }

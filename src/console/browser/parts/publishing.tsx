@@ -100,7 +100,6 @@ export function UndoLink({ access, fallbackHref }: { access: AccessChange | null
 
 type Finding = Schemas['FindingResponse'];
 
-/** The findings of a check, each with its message, its code, and the rule in which the problem was found. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   return (
     <ul className="stack stack--tight">
@@ -116,7 +115,6 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-/** Why a run was refused, for example an access that the rules would give although no grant gives it. */
 export function Counterexample({ reasons, hint }: { reasons: readonly Finding[]; hint: string }) {
   return (
     <Notice tone="loss" icon="stop" title="Counterexample" isRegion text={hint}>
@@ -125,7 +123,6 @@ export function Counterexample({ reasons, hint }: { reasons: readonly Finding[];
   );
 }
 
-/** A notice that an older version of the rules is in effect instead of the current grants. */
 export function RestoreInEffect({ restoredUntil }: { restoredUntil: string }) {
   return (
     <Notice
@@ -199,7 +196,6 @@ export function PublicationTable({ list, liveHash, emptyState }: PublicationTabl
   );
 }
 
-/** A column that shows a number of each version, such as its size. Its cells are empty for runs that published no version. */
 function numberColumn(
   name: string,
   field: 'people_gaining' | 'people_losing' | 'rules' | 'bytes',

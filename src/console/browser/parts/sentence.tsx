@@ -17,7 +17,6 @@ function renderPart(part: TextPart) {
   return 'node' in part ? <Path node={part.node} /> : <Moment time={part.time} />;
 }
 
-/** The name of an event, coloured as a gain, a loss or a warning. */
 export function EventBadge({ event }: Pick<AuditEvent, 'event'>) {
   return <span className={`badge${toneClass(event)}`}>{eventText(event)}</span>;
 }

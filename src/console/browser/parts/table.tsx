@@ -238,7 +238,6 @@ interface DataTableProps {
   readMore?: (() => void) | null;
 }
 
-/** Query results, in a frame with its own horizontal scroll bar. */
 export function DataTable({ name, columns, rows, hasTypes = false, markedColumn, readMore = null }: DataTableProps) {
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label={`${name}, table`}>
@@ -260,7 +259,6 @@ export function DataTable({ name, columns, rows, hasTypes = false, markedColumn,
   );
 }
 
-/** A value of a query result: NULL, text as it is, other values as JSON. */
 function renderValue(value: unknown, isMarked = false): ReactNode {
   if (isMarked) return <mark>{renderValue(value)}</mark>;
   if (value === null) return <i className="null">NULL</i>;

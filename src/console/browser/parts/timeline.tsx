@@ -122,7 +122,6 @@ interface BarsProps extends Omit<EventMarkProps, 'event'>, Pick<TimelineEvent, '
   isPending?: boolean;
 }
 
-/** A bar above the line for people who gain, and one below it for people who lose. */
 function Bars({ x, gainCount, lossCount, maxCount, isLabelled, isPending = false }: BarsProps) {
   const [gainBar, lossBar] = [barLength(gainCount, maxCount), barLength(lossCount, maxCount)];
   const barClass = (name: string) => (isPending ? 'stop stop--waiting' : name);

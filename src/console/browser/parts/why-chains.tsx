@@ -173,7 +173,6 @@ const BREAK_ELEMENTS: Record<NonNullable<ExplainedWay['ends_at']>['kind'], strin
   denied: 'Rule',
 };
 
-/** The index of the element at which a chain without access breaks off; null: the chain gives access. */
 function breakIndexOf({ ends_at: gap }: ExplainedWay, elements: readonly ChainElement[]): number | null {
   if (gap === null) return null;
   return Math.max(
