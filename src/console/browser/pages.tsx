@@ -18,7 +18,7 @@ function lazyPage(loadPage: () => Promise<ComponentType>): ComponentType {
 const Audit = lazyPage(async () => (await import('./pages/audit.js')).Audit);
 const Data = lazyPage(async () => (await import('./pages/data.js')).Data);
 const Engine = lazyPage(async () => (await import('./pages/engine.js')).Engine);
-const GrantDraft = lazyPage(async () => (await import('./pages/new-grant.js')).GrantDraft);
+const GrantDraft = lazyPage(async () => (await import('./pages/grants.js')).GrantDraft);
 const GroupPage = lazyPage(async () => (await import('./pages/group.js')).GroupPage);
 const Groups = lazyPage(async () => (await import('./pages/groups.js')).Groups);
 const GuaranteePage = lazyPage(async () => (await import('./pages/guarantee.js')).GuaranteePage);

@@ -13,10 +13,9 @@ import { useAddress } from '../parts/address.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { DataTree } from '../parts/data-tree.js';
 import { addressOf, Crumbs, Restrictions, NodeIcon, Path, Principal, Privileges, WhyLink } from '../parts/display.js';
-import { GrantTable, NewGrantLink } from '../parts/grants.js';
+import { GrantTable, NewGrantLink, PolicyTable } from '../parts/entries.js';
 import { Note } from '../parts/notice.js';
 import { EmptyState, NotFoundPage, PageHead, Region } from '../parts/page.js';
-import { PolicyTable } from '../parts/policies.js';
 import { type Column, Listing, PRIVILEGES_COLUMN } from '../parts/table.js';
 
 const TAB_PARAMETER = 'tab';

@@ -3,7 +3,7 @@ import { loadedCountText } from '../api/pages.js';
 import type { Privilege } from '../domain/grant-form.js';
 import { ButtonLink } from '../parts/controls.js';
 import { addressOf, Path, Principal } from '../parts/display.js';
-import { GrantTable, NewGrantLink } from '../parts/grants.js';
+import { GrantTable, NewGrantLink } from '../parts/entries.js';
 import { Page, Region } from '../parts/page.js';
 
 interface Section {

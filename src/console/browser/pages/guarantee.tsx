@@ -1,8 +1,7 @@
 import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { api, bodyOf, fieldErrorsOf, isProblem, type VersionedBody, versionedBodyOf } from '../api/client.js';
-import { refreshAccess } from '../api/entries.js';
-import { readGuarantee, useJudgement } from '../api/guarantees.js';
+import { readGuarantee, refreshAccess, useJudgement } from '../api/entries.js';
 import { queryClient } from '../api/session.js';
 import { breachesText } from '../domain/count-text.js';
 import { offeredNode } from '../domain/grant-form.js';

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { useGuarantees } from '../api/guarantees.js';
+import { useGuarantees } from '../api/entries.js';
 import { countText, listText, peopleText } from '../domain/count-text.js';
 import { formOfGuarantee, type Guarantee, guaranteeSentence, sentenceText } from '../domain/guarantee-form.js';
 import { Badge, ButtonLink } from '../parts/controls.js';

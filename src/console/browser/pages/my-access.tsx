@@ -10,7 +10,7 @@ import { useDialogInAddress } from '../parts/address.js';
 import { Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Checkbox, NewPasswordField, TextField, useForm } from '../parts/form.js';
-import { NewGrantLink } from '../parts/grants.js';
+import { NewGrantLink } from '../parts/entries.js';
 import { Failure, SecretNotice, showToast } from '../parts/notice.js';
 import { EmptyState, Fact, Page, Region } from '../parts/page.js';
 import { actionColumn, type Column, Listing } from '../parts/table.js';

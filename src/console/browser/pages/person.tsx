@@ -10,7 +10,7 @@ import { EffectiveAccess, Sessions } from '../parts/account.js';
 import { ActionButton } from '../parts/action-dialog.js';
 import { Button, ButtonLink } from '../parts/controls.js';
 import { AccountState, Moment, Principal, PrincipalIcon, SignInMeans } from '../parts/display.js';
-import { NewGrantLink } from '../parts/grants.js';
+import { NewGrantLink } from '../parts/entries.js';
 import { Failure, SecretNotice } from '../parts/notice.js';
 import { EmptyState, Fact, NotFoundPage, PageHead, Region } from '../parts/page.js';
 

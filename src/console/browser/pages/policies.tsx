@@ -20,7 +20,7 @@ import { ENTRY_FILTERS, entryQueryOf, FilterBar, useFilters } from '../parts/fil
 import { showErrors } from '../parts/form.js';
 import { Failure, failureText, showToast } from '../parts/notice.js';
 import { EmptyList, EntryPage, Page, Region } from '../parts/page.js';
-import { DeletePolicyButton, KIND_ICONS, PolicyTable } from '../parts/policies.js';
+import { DeletePolicyButton, KIND_ICONS, PolicyTable } from '../parts/entries.js';
 import { PolicyFields } from '../parts/policy-fields.js';
 import { DataTable } from '../parts/table.js';
 

@@ -9,7 +9,7 @@ import { pathText } from '../domain/node-path.js';
 import { Badge, Button } from './controls.js';
 import { Restrictions, Moment, Path, WhyLink } from './display.js';
 import { type Filter, FilterBar, SEARCH, useFilters } from './filter-bar.js';
-import { ExpiryText } from './grants.js';
+import { ExpiryText } from './entries.js';
 import { Failure } from './notice.js';
 import { Region } from './page.js';
 import { actionColumn, type Column, Listing, PRIVILEGES_COLUMN } from './table.js';

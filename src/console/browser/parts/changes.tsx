@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
 import type { Preview, usePreview } from '../api/drafts.js';
-import { useGuarantee } from '../api/guarantees.js';
+import { useGuarantee } from '../api/entries.js';
 import {
   type ChangedAccess,
   groupByOutcome,

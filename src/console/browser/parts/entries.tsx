@@ -1,15 +1,17 @@
 import type { ReactNode } from 'react';
-import { api, bodyOf } from '../api/client.js';
-import { refreshAccess, type Grant } from '../api/entries.js';
+import { Link, useLocation } from 'wouter';
+import { api, bodyOf, type VersionedBody } from '../api/client.js';
+import { type Grant, type Policy, refreshAccess } from '../api/entries.js';
 import { daysUntil } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
 import { principalName } from '../domain/principal.js';
 import { now } from '../now.js';
 import { ActionButton } from './action-dialog.js';
-import { Badge, ButtonLink } from './controls.js';
-import { addressOf, Moment, Path, Principal } from './display.js';
+import { Badge, ButtonLink, Icon } from './controls.js';
+import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
 import { showToast } from './notice.js';
-import { actionColumn, type Column, Listing, type PagedList, PRIVILEGES_COLUMN } from './table.js';
+import { actionColumn, type Column, Listing, momentColumn, type PagedList, PRIVILEGES_COLUMN } from './table.js';
+import { POLICY_KIND_NAMES } from '../domain/policy-form.js';
 
 export function NewGrantLink({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
   return <ButtonLink text="New grant" look={isPrimary ? 'primary' : ''} icon="plus" href={`/grants/new${query}`} />;
@@ -104,5 +106,96 @@ function RevokeButton({ grant: { id, privileges, resource } }: { grant: Grant })
         grant {id}
       </span>
     </>
+  );
+}
+
+export const KIND_ICONS = { row_filter: 'filter', column_mask: 'mask', hidden_column: 'column', deny: 'stop' } as const;
+
+const POLICY_COLUMNS: readonly Column<Policy>[] = [
+  {
+    name: 'Policy',
+    className: 'line',
+    sortKey: ({ id, kind }) => `${kind} ${id}`,
+    cell: ({ id, kind }) => (
+      <span className="row">
+        <Icon name={KIND_ICONS[kind]} />
+        <Link href={`/policies/${id}`}>
+          {POLICY_KIND_NAMES[kind]} {id}
+        </Link>
+      </span>
+    ),
+  },
+  {
+    name: 'Where',
+    className: 'full line',
+    sortKey: ({ resource }) => pathText(resource),
+    cell: ({ resource }) => (
+      <>
+        {'column' in resource && (
+          <>
+            <span className="path">
+              <b>{resource.column}</b>
+            </span>{' '}
+            <span className="dim">in</span>{' '}
+          </>
+        )}
+        <Path node={resource} />
+      </>
+    ),
+  },
+  {
+    name: 'Holder',
+    className: 'line',
+    sortKey: ({ principal }) => principalName(principal),
+    cell: ({ principal, except }) => (
+      <>
+        <Principal principal={principal} href={addressOf(principal)} />
+        {except.length > 0 && <span className="dim"> but {except.length}</span>}
+      </>
+    ),
+  },
+  { name: 'Takes', className: 'full rest', cell: (policy) => <PolicyEffect policy={policy} /> },
+  momentColumn('Changed', 'changed_at'),
+];
+
+const POLICY_COLUMNS_OF_ONE_HOLDER = POLICY_COLUMNS.filter(({ name }) => name !== 'Holder' && name !== 'Changed');
+
+interface PolicyTableProps {
+  list: PagedList<Policy>;
+  emptyState: ReactNode;
+  isOfOneHolder?: boolean;
+}
+
+export function PolicyTable({ list, emptyState, isOfOneHolder = false }: PolicyTableProps) {
+  const columns = isOfOneHolder ? POLICY_COLUMNS_OF_ONE_HOLDER : POLICY_COLUMNS;
+  return <Listing name="Policies" list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
+}
+
+const MAX_SHOWN_LENGTH = 60;
+
+export function PolicyEffect({ policy: { expression, privileges, resource } }: { policy: Policy }) {
+  const { column } = resource as { column?: string };
+  if (privileges !== undefined) return <Privileges names={privileges} />;
+  if (expression === undefined) return column === undefined ? null : <code>{column}</code>;
+  return <code>{expression.length > MAX_SHOWN_LENGTH ? `${expression.slice(0, MAX_SHOWN_LENGTH)}…` : expression}</code>;
+}
+
+export function DeletePolicyButton({ policy: { body, version } }: { policy: VersionedBody<Policy> }) {
+  const [, navigate] = useLocation();
+  const { id } = body;
+  const params = { path: { id }, header: { 'If-Match': version } };
+  return (
+    <ActionButton
+      title={`Delete policy ${id}?`}
+      action="Delete"
+      isDanger
+      preview={{ draft: { policies: { delete: [id] } }, direction: 'gains' }}
+      run={() => bodyOf(api.DELETE('/api/admin/policies/{id}', { params }))}
+      onDone={() => {
+        showToast({ text: `Policy ${id} is deleted. It ends with the next publication.` });
+        return refreshAccess(() => navigate('/policies'));
+      }}
+      button={{ text: 'Delete…', look: 'danger quiet' }}
+    />
   );
 }
