@@ -4,9 +4,6 @@ import { namesOf, nodeAt } from './node-path.js';
 export type HolderWay = Schemas['HolderWayResponse'];
 type ViaResponse = Schemas['ViaResponse'];
 
-/** The address parameter that limits a list of principals to those with one way of access, such as through one group. */
-export const WAY_PARAMETER = 'way';
-
 export function wayKey({ group }: Pick<HolderWay, 'group'>): string {
   return group === null ? 'directly' : `group:${group.id}`;
 }

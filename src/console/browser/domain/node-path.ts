@@ -57,8 +57,6 @@ export function sqlPath(names: readonly string[]): string {
   return names.map(quoteName).join('.');
 }
 
-const MAX_ENTRIES = 5;
-
 /** At most five entries. Entries whose nodes share the longest path with the given node come first. */
 export function nearestEntries<T extends { resource: object }>(node: object, entries: readonly T[]): T[] {
   const names = namesOf(node);
@@ -67,5 +65,5 @@ export function nearestEntries<T extends { resource: object }>(node: object, ent
     const differingIndex = names.findIndex((name, index) => name !== otherNames[index]);
     return differingIndex === -1 ? names.length : differingIndex;
   };
-  return [...entries].sort((a, b) => sharedPathLength(b) - sharedPathLength(a)).slice(0, MAX_ENTRIES);
+  return [...entries].sort((a, b) => sharedPathLength(b) - sharedPathLength(a)).slice(0, 5);
 }

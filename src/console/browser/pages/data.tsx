@@ -5,7 +5,7 @@ import { useGrants, usePolicies } from '../api/entries.js';
 import { loadedCountText, usePages } from '../api/pages.js';
 import { usePublishingStatus } from '../api/publishing.js';
 import { type HolderCounts, holdersText, numberText, holderCount } from '../domain/count-text.js';
-import { type HolderWay, WAY_PARAMETER, wayKey, accessWaysOf } from '../domain/holder-ways.js';
+import { type HolderWay, wayKey, accessWaysOf } from '../domain/holder-ways.js';
 import { addressOfNode, nodeAt, type NodeNames, pathText, sqlPath } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { whyAddress } from '../domain/why-address.js';
@@ -18,7 +18,6 @@ import { Note } from '../parts/notice.js';
 import { EmptyState, NotFoundPage, PageHead, Region } from '../parts/page.js';
 import { type Column, Listing, PRIVILEGES_COLUMN } from '../parts/table.js';
 
-const TAB_PARAMETER = 'tab';
 const TABS = ['Who', 'Grants', 'Policies', 'Routines'] as const;
 
 /** The names in the address, decoded here because the router decodes them only in part. Null: the address is malformed. */
@@ -49,7 +48,7 @@ function NodePage({ names }: { names: readonly string[] }) {
   const nodeQuery = new URLSearchParams({ ...node }).toString();
   const { search } = useAddress();
   const tabs = TABS.filter((name) => !isTable || name !== 'Routines');
-  const selectedTab = tabs.find((name) => name.toLowerCase() === search.get(TAB_PARAMETER)) ?? 'Who';
+  const selectedTab = tabs.find((name) => name.toLowerCase() === search.get('tab')) ?? 'Who';
   const holderTotals = useHolders(node, false).first?.totals;
   const coveringQuery = names.length === 0 ? { level: 'everything' as const } : { covering: sqlPath(names) };
   const grants = useGrants(coveringQuery);
@@ -87,7 +86,7 @@ function NodePage({ names }: { names: readonly string[] }) {
               key={name}
               role="tab"
               id={`tab-${name}`}
-              href={addressOfNode(node) + (name === 'Who' ? '' : `?${TAB_PARAMETER}=${name.toLowerCase()}`)}
+              href={addressOfNode(node) + (name === 'Who' ? '' : `?tab=${name.toLowerCase()}`)}
               aria-selected={name === selectedTab}
               aria-controls={name === selectedTab ? name : undefined}
               aria-describedby={tabCounts[name] === undefined ? undefined : `tab-${name}-count`}
@@ -207,7 +206,7 @@ function useHolders(node: Node, isReadToEnd: boolean) {
 
 function Holders({ node }: { node: Node }) {
   const { search, change } = useAddress();
-  const selectedKey = search.get(WAY_PARAMETER);
+  const selectedKey = search.get('way');
   const list = useHolders(node, selectedKey !== null);
   const { items, first } = list;
   const hasNoGrants = useGrants({ state: 'all' }, node.catalog === undefined).items?.length === 0;
@@ -238,7 +237,7 @@ function Holders({ node }: { node: Node }) {
           isForEveryone={items?.some(({ via }) => via.some((each) => each.is_for_everyone)) === true}
           totals={first?.totals ?? null}
           selectedKey={way && wayKey(way)}
-          selectWay={(key) => change({ [WAY_PARAMETER]: key }, true)}
+          selectWay={(key) => change({ way: key }, true)}
         />
         <p className="hint" role="status">
           {first === undefined ? 'Reading who may' : way === null ? allHoldersText(first.totals) : holdersText(way)}

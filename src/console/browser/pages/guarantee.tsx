@@ -13,7 +13,7 @@ import { useUnsavedWarning } from '../parts/address.js';
 import { Button, ButtonLink, Icon } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { ChangedMeanwhile, useEditedEntry, useEntryEditor } from '../parts/entry-editor.js';
-import { Checkbox, fieldsOf, Segments, TextField } from '../parts/form.js';
+import { Checkbox, fieldsOf, type FieldsProps, Segments, TextField } from '../parts/form.js';
 import { Failure, Note, Notice, showToast } from '../parts/notice.js';
 import { EntryPage, PageHead, Region } from '../parts/page.js';
 import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
@@ -157,12 +157,6 @@ const MODES = [
   ['enforced', 'Enforced'],
   ['reported', 'Reported'],
 ] as const;
-
-interface FieldsProps<F> {
-  form: F;
-  change: (changes: Partial<F>) => void;
-  errors: Readonly<Record<string, string>>;
-}
 
 function GuaranteeFields({ form, change, errors }: FieldsProps<forms.GuaranteeForm>) {
   const { kind } = form;

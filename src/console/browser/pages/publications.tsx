@@ -57,7 +57,9 @@ export function Publications() {
       {error !== null && <Failure problem={error} retry={() => void refetch()} />}
       {publishMutation.isError && <Failure problem={publishMutation.error} />}
       {publishMutation.isSuccess && <PublishOutcome result={publishMutation.data} />}
-      {status === undefined && error === null && <LoadingFacts names={FACT_NAMES} />}
+      {status === undefined && error === null && (
+        <LoadingFacts names={['Next run', 'Last run', 'Rules', 'Size', 'Drift', 'Refused']} />
+      )}
       {status !== undefined && <PublishingFacts status={status} />}
       {status !== undefined && <AttentionNotices status={status} />}
       {openRun !== undefined && (
@@ -234,8 +236,6 @@ function timelineEventOf(entry: HistoryEntry, status: Status | undefined): Timel
 }
 
 const MAX_CONFIGMAP_BYTES = 1024 ** 2;
-
-const FACT_NAMES = ['Next run', 'Last run', 'Rules', 'Size', 'Drift', 'Refused'];
 
 function PublishingFacts({ status }: { status: Status }) {
   const { published, next_run_at: nextRunAt, drift, refused_since: refusedSince } = status;

@@ -50,6 +50,12 @@ export function Form(props: FormProps) {
   );
 }
 
+export interface FieldsProps<F> {
+  form: F;
+  change: (changes: Partial<F>) => void;
+  errors: Readonly<Record<string, string>>;
+}
+
 /** Returns a function that gives the properties of a field by name: `<TextField label="Name" {...field('name')} />`. */
 export function fieldsOf<F extends object>(
   form: F,

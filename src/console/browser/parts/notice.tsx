@@ -122,16 +122,13 @@ const toastState = createSharedState<ToastMessage | null>(null);
 /** Shows a message of success, which stays when another page is opened. */
 export const showToast = toastState.set;
 
-const TOAST_MS = 6_000;
-const TOAST_WITH_WARNINGS_MS = 30_000;
-
 /** The last message of success. It disappears after a while, unless the pointer or the focus is on it. */
 export function Toast() {
   const message = toastState.use();
   const [isPaused, setPaused] = useState(false);
   useEffect(() => {
     if (message === null || isPaused) return;
-    const timer = setTimeout(() => showToast(null), message.warnings?.length ? TOAST_WITH_WARNINGS_MS : TOAST_MS);
+    const timer = setTimeout(() => showToast(null), message.warnings?.length ? 30_000 : 6_000);
     return () => clearTimeout(timer);
   }, [message, isPaused]);
   // The live region exists before its content; otherwise screen readers would not read the content.

@@ -16,19 +16,13 @@ import { Combobox } from './combobox.js';
 import { Button } from './controls.js';
 import { type PrincipalRef, PrincipalIcon } from './display.js';
 import { RemovableToken } from './filter-bar.js';
-import { FieldHint, fieldsOf, Segments, TextField } from './form.js';
+import { FieldHint, fieldsOf, type FieldsProps, Segments, TextField } from './form.js';
 import { NameFields, NodeFields, PrivilegeChecks, useTypedName } from './node-fields.js';
 import { PrincipalCombobox, PrincipalName } from './principal-combobox.js';
 
-interface PolicyFieldsProps {
-  form: PolicyForm;
-  change: (changes: Partial<PolicyForm>) => void;
-  errors: Readonly<Record<string, string>>;
-}
-
 const KIND_CHOICES = Object.entries(POLICY_KIND_NAMES) as [PolicyKind, string][];
 
-export function PolicyFields({ form, change, errors }: PolicyFieldsProps) {
+export function PolicyFields({ form, change, errors }: FieldsProps<PolicyForm>) {
   const { kind } = form;
   const field = fieldsOf(form, change, errors);
   return (

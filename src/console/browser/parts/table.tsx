@@ -195,19 +195,16 @@ export function Listing<T>({ list, emptyState, count, ...table }: ListingProps<T
   );
 }
 
-/** The address parameter with the name of the sorted column, after `-` if descending. */
-const SORT_PARAMETER = 'sort';
-
-/** Rows sorted by the column in the address. Clicks on a column head sort ascending, then descending, then restore the original order. */
+/** Rows sorted by the column in the address, which stands after `-` if descending. Clicks on a column head sort ascending, then descending, then restore the original order. */
 function useSortedItems<T>(columns: readonly Column<T>[], items: readonly T[] | null) {
   const { search, change } = useAddress();
-  const sortValue = search.get(SORT_PARAMETER) ?? '';
+  const sortValue = search.get('sort') ?? '';
   const [isDescending, columnName] = [sortValue.startsWith('-'), sortValue.replace(/^-/, '')];
   const { name = '', sortKey } = columns.find((each) => each.sortKey !== undefined && each.name === columnName) ?? {};
   const sort: SortState = {
     name,
     direction: isDescending ? 'descending' : 'ascending',
-    sortBy: (column) => change({ [SORT_PARAMETER]: column !== name ? column : isDescending ? '' : `-${column}` }, true),
+    sortBy: (column) => change({ sort: column !== name ? column : isDescending ? '' : `-${column}` }, true),
   };
   const sortedItems = useMemo(() => {
     if (items === null || sortKey === undefined) return items;
