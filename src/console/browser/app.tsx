@@ -14,7 +14,6 @@ export function App() {
   );
 }
 
-/** Shows the sign-in page until an account is signed in, and then the requested page. */
 function SignInGate() {
   const startQuery = useConsoleStart();
   const [path] = useLocation();

@@ -40,7 +40,6 @@ export function usePreview(draft: Draft | null, isBeingSaved = false) {
   const { isFetching, isPlaceholderData, error, refetch } = query;
   return {
     preview: isDraftComplete && error === null ? joinPages(query.data?.pages) : null,
-    /** Whether the preview of the present draft has not arrived yet. */
     isComputing:
       draftJson !== 'null' && (!isDebounced || isPlaceholderData || (isFetching && query.data === undefined)),
     error: isDebounced ? error : null,

@@ -41,7 +41,6 @@ const READ_SIZE = { limit: 1000, minRows: 200 };
 /** Runs one statement at a time. Its results are shown until the next statement has results. */
 export function useStatement() {
   const [state, setState] = useState<StatementState>({ runningQuery: null, fault: null, results: null });
-  /** The query of which further rows are being read. */
   const readQueryId = useRef<string | null>(null);
   // The query whose rows the engine still holds. It is cancelled when the page closes.
   const openQueryId = useRef<string | null>(null);

@@ -102,7 +102,6 @@ export function entryFromAddress(address: URLSearchParams): EntryForm {
   };
 }
 
-/** The address parameters of a form, and `extraParameters`, without the empty ones. */
 export function addressOfEntry(
   form: EntryForm,
   extraParameters: Readonly<Record<string, string | readonly string[]>>,
@@ -170,7 +169,6 @@ export function missingFieldTexts(form: GrantForm): Record<string, string> {
 /** The fields of a form: each with its label and a function that gives its value in words. */
 export type FieldTexts<F> = readonly (readonly [field: string, text: (form: F) => string])[];
 
-/** The fields in which two forms differ, with both values in words. */
 export function differencesOf<F>(fields: FieldTexts<F>, theirForm: F, myForm: F) {
   const fieldTexts = fields.map(([field, textOf]) => ({ field, theirText: textOf(theirForm), myText: textOf(myForm) }));
   return fieldTexts.filter(({ theirText, myText }) => theirText !== myText);

@@ -47,7 +47,6 @@ function rowsBelow(
   return rows.length === 0 ? [{ kind: 'none', depth }] : rows;
 }
 
-/** Whether a path leads to the node at `ancestorPath`, or to a node below it. */
 export function isBelow(path: readonly string[], ancestorPath: readonly string[]): boolean {
   return ancestorPath.every((name, index) => path[index] === name);
 }

@@ -114,7 +114,6 @@ const NOT_LINKED_TEXTS = {
   other: 'The provider sent you back, and nothing was linked.',
 };
 
-/** Shows whether the signed-in account is linked to the identity provider, if there is a provider. */
 function ProviderLink() {
   const { data: provider } = useIdentityProvider();
   return provider?.enabled === true ? <ProviderLinkRegion name={provider.name ?? 'the provider'} /> : null;

@@ -13,7 +13,6 @@ import { Failure } from './notice.js';
 interface ActionButtonProps<T> extends Omit<ActionDialogProps<T>, 'close'> {
   /** The value of the address parameter that opens the dialog. Default: made from `action`. */
   slug?: string;
-  /** Properties of the button that opens the dialog; its text is `action`. */
   button?: ComponentProps<typeof Button>;
 }
 

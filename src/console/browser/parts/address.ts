@@ -31,7 +31,6 @@ export function useDialogInAddress(parameter: string) {
   return { dialog: search.get(parameter), openDialog, close: () => openDialog('') };
 }
 
-/** Parameters with which the provider's sign-in returns a failure. */
 export const FAILURE_KEYS = { code: 'error', requestId: 'request_id' } as const;
 
 /** The path of this page with parameters, to which a sign-in at the provider returns. */
@@ -88,7 +87,6 @@ export function useUnsavedWarning(hasUnsavedChanges: boolean): void {
   }, [hasUnsavedChanges]);
 }
 
-/** The last value that did not change for `delayMs` milliseconds. */
 export function useDebounced<T>(value: T, delayMs: number): T {
   const [debouncedValue, setDebouncedValue] = useState(value);
   useEffect(() => {

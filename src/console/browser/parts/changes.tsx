@@ -141,7 +141,6 @@ export function DraftOutcomes({ preview, direction }: { preview: Preview; direct
   );
 }
 
-/** The code of the check that fails when an enforced guarantee refuses a draft. */
 const GUARANTEE_CHECK = 'guarantee_broken';
 
 export function DraftGuarantees({ preview: { guarantees } }: { preview: Preview }) {

@@ -102,7 +102,6 @@ export function Crumbs({ node }: { node: object }) {
   );
 }
 
-/** Text whose lines can break after `|`, `,` and `_`. */
 export function BreakableText({ text }: { text: string }) {
   return text.split(/(?<=[|,_])/).map((part, index) => (
     <Fragment key={index}>

@@ -10,7 +10,6 @@ import { useFormInAddress } from './address.js';
 import { Button } from './controls.js';
 import { Notice } from './notice.js';
 
-/** A kind of entry that is edited on a page of its own, such as the policies. */
 interface EditedKind<T, F> {
   /** The word for one entry: *policy*. Also the first word of the cache key of the entry in the form. */
   name: string;
@@ -63,7 +62,6 @@ export function useEntryEditor<T extends Entry, F>(
   const address = kind.toAddress(form, savedForm);
   const isUnchanged = address.size === 0;
   const savedEntry = useEditedEntry(kind, base?.body.id ?? null, isUnchanged).data;
-  /** The entry as somebody else has saved it meanwhile. */
   const theirs = savedEntry !== undefined && savedEntry.version !== base?.version ? savedEntry : null;
   const rebase = (newBase: VersionedBody<T>, newForm: F): void => {
     setBase(newBase);

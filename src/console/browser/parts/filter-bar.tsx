@@ -306,7 +306,6 @@ const nameFilter = (parameter: string, name: string, parentParameters: readonly 
 
 type Kinds = ComponentProps<typeof PrincipalCombobox>['excludedKinds'];
 
-/** The name of the principal in a filter value such as `group:3`. */
 export function principalText(value: string): ReactNode {
   const principal = parsePrincipal(value);
   return principal === null ? value : <PrincipalName principal={principal} />;

@@ -10,9 +10,7 @@ export interface FormProps {
   isDanger?: boolean | undefined;
   isDisabled?: boolean;
   cancelText?: string;
-  /** Closes the form; absent for a form that has no button for it. */
   close?: () => void;
-  /** Whether the form is shown in the page, not in a dialog. */
   isPanel?: boolean;
   canRetry?: boolean;
   children: ReactNode;
@@ -95,7 +93,6 @@ interface TextFieldProps extends InputProps {
   set: (value: string) => void;
   hint?: ReactNode;
   error?: string | undefined;
-  /** Number of lines; with more than one the field is a text area. */
   rows?: number;
   isMono?: boolean;
   isDisabled?: boolean;
@@ -200,7 +197,6 @@ export function Segments<T extends string>({ legend, choices, value, set }: Segm
 
 interface CheckboxProps<T> {
   value: T;
-  /** The checked values of all checkboxes in the group. */
   values: readonly T[];
   set: (checkedValues: T[]) => void;
   isDisabled?: boolean;

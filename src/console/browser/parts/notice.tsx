@@ -11,7 +11,6 @@ interface NoticeProps {
   tone: 'gain' | 'loss' | 'warn';
   icon?: string;
   title: ReactNode;
-  /** Whether the notice is a region of the page, with the title as its heading. */
   isRegion?: boolean;
   /** Set for a notice that appears after the page, so that screen readers read it aloud; `alert` for a failure. */
   role?: 'alert' | 'status';

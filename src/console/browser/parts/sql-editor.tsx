@@ -20,7 +20,6 @@ interface SqlEditorProps {
   setText: (text: string) => void;
   namespace: { catalog: string; schema: string };
   run: () => void;
-  /** The number of the line with an error, from 1 on. */
   wrongLine: number | null;
 }
 

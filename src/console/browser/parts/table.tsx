@@ -32,7 +32,6 @@ export const PRIVILEGES_COLUMN: Column<{ privileges: readonly string[] }> = {
   cell: ({ privileges }) => <Privileges names={privileges} />,
 };
 
-/** A column with buttons. Its name is only read aloud. */
 export function actionColumn<T>(cell: (item: T) => ReactNode): Column<T> {
   return { name: 'Action', className: 'num', isNameHidden: true, cell };
 }
@@ -52,7 +51,6 @@ interface TableProps<T> {
   sort?: SortState;
 }
 
-/** The column by which the rows are sorted, and the function that a click on a column head calls. */
 interface SortState {
   name: string;
   direction: 'ascending' | 'descending';
@@ -175,7 +173,6 @@ interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'sort'> {
   emptyState: ReactNode;
 }
 
-/** The table of a list, or the failure to read it, or `emptyState` for an empty list. */
 export function Listing<T>({ list, emptyState, count, ...table }: ListingProps<T>) {
   const { query, items, readMore, hasMore = false } = list;
   const { sort, sortedItems } = useSortedItems(table.columns, items);

@@ -185,7 +185,6 @@ interface ChainElement {
   kind: string;
   symbol: PrincipalRef | { icon: string };
   name: ReactNode;
-  /** Values of `false` are left out. */
   facts: readonly ReactNode[];
 }
 
