@@ -81,17 +81,12 @@ export function useConsoleStart() {
   });
 }
 
-const PLACEHOLDER_ACCOUNT: OwnAccount = {
-  id: 0,
-  username: '',
-  role: 'user',
-  has_password: false,
-  is_confirmed: false,
-};
+/** The account that pages see in the moment of a sign-out. */
+const NOBODY: OwnAccount = { id: 0, username: '', role: 'user', has_password: false, is_confirmed: false };
 
 /** The signed-in person. For use in pages only, because pages are shown only after a sign-in. */
 export function useOwnAccount(): OwnAccount {
-  return useConsoleStart().data?.account ?? PLACEHOLDER_ACCOUNT;
+  return useConsoleStart().data?.account ?? NOBODY;
 }
 
 export function useIdentityProvider() {

@@ -1,6 +1,6 @@
 import type { Node } from '../../../trino-rules/model/node.js';
 import { holderProblem, type Privilege, PRIVILEGES, privilegesOn } from '../../../trino-rules/model/privilege.js';
-import type { Draft } from '../api/drafts.js';
+import type { Draft } from '../api/entries.js';
 import { EMPTY_NAMES, type NodeNames, nodeAt } from './node-path.js';
 import { type PrincipalRef, parsePrincipal, principalParameter } from './principal.js';
 

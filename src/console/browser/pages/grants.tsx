@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
-import { refreshAccess, useGrants, useOneGrant, useUnusedGrants } from '../api/entries.js';
+import { refreshAccess, useGrants, useOneGrant, usePreview, useUnusedGrants } from '../api/entries.js';
 import { countText, listText, peopleText } from '../domain/count-text.js';
 import { parsePrincipal, principalParameter } from '../domain/principal.js';
 import {
@@ -17,7 +17,6 @@ import {
 } from '../parts/filter-bar.js';
 import { GrantTable, NewGrantLink } from '../parts/entries.js';
 import { EmptyList, Page, PageHead } from '../parts/page.js';
-import { usePreview } from '../api/drafts.js';
 import * as forms from '../domain/grant-form.js';
 import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
 import { addressOfNode, pathText } from '../domain/node-path.js';

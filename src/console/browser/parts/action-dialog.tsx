@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { api, bodyOf, isProblem, Problem } from '../api/client.js';
-import { type Draft, usePreview } from '../api/drafts.js';
+import { type Draft, usePreview } from '../api/entries.js';
 import { confirmAtProvider, refreshConsoleStart, useConsoleStart } from '../api/session.js';
 import { FAILURE_KEYS, returnAddress, useAddress, useDialogInAddress } from './address.js';
 import { DraftGuarantees, DraftOutcomes, MorePeople } from './changes.js';

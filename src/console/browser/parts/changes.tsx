@@ -2,8 +2,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { groupBy } from '../../../kernel/collections.js';
 import type { Schemas } from '../api/client.js';
-import type { Preview, usePreview } from '../api/drafts.js';
-import { useGuarantee } from '../api/entries.js';
+import { type Preview, useGuarantee, type usePreview } from '../api/entries.js';
 import {
   type ChangedAccess,
   groupByOutcome,
