@@ -21,7 +21,6 @@ const knownSourcesPlugin: Plugin = {
   },
 };
 
-/** Writes a Brotli and a gzip form beside each file, at the highest level. */
 const compressedFiles: Plugin = {
   name: 'compressed',
   apply: 'build',

@@ -146,7 +146,6 @@ export async function signIn(credentials: { username: string; password: string }
   await resume(oneTimePassword === '' ? null : 'password-change');
 }
 
-/** Reloads the signed-in account, and whether its last proof of identity is recent enough. */
 export function refreshConsoleStart(): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: CONSOLE_START_KEY });
 }

@@ -66,7 +66,6 @@ export interface OutcomeGroup {
   people: PrincipalRef[];
 }
 
-/** Groups people whose gains or losses are the same, the largest group first. */
 export function groupByOutcome(differences: readonly Difference[]): OutcomeGroup[] {
   const differenceGroups = groupBy(differences, ({ principal }) => JSON.stringify(principal));
   const outcomes = [...differenceGroups.values()].map((group) => ({

@@ -9,7 +9,6 @@ import { parsePrincipal, type TextPart } from './principal.js';
 export type AuditEvent = Schemas['AuditEventResponse'];
 type Details = Readonly<Record<string, unknown>>;
 
-/** The name of an event in words: *grant created*. */
 export function eventText(event: string): string {
   return event.replaceAll('_', ' ');
 }

@@ -166,7 +166,6 @@ export function missingFieldTexts(form: GrantForm): Record<string, string> {
   };
 }
 
-/** The fields of a form: each with its label and a function that gives its value in words. */
 export type FieldTexts<F> = readonly (readonly [field: string, text: (form: F) => string])[];
 
 export function differencesOf<F>(fields: FieldTexts<F>, theirForm: F, myForm: F) {

@@ -1,4 +1,5 @@
-import { type PrincipalRef, principalName } from './principal.js';
+import { principalName, type PrincipalRef } from './principal.js';
+import type { Schemas } from '../api/client.js';
 
 /** The parts of a node's name, such as catalog, schema and table. Empty for the node *everything*. */
 export function namesOf(node: object): string[] {
@@ -66,4 +67,26 @@ export function nearestEntries<T extends { resource: object }>(node: object, ent
     return differingIndex === -1 ? names.length : differingIndex;
   };
   return [...entries].sort((a, b) => sharedPathLength(b) - sharedPathLength(a)).slice(0, 5);
+}
+
+export type HolderWay = Schemas['HolderWayResponse'];
+type ViaResponse = Schemas['ViaResponse'];
+
+export function wayKey({ group }: Pick<HolderWay, 'group'>): string {
+  return group === null ? 'directly' : `group:${group.id}`;
+}
+
+const LEVELS: readonly string[] = ['everything', 'catalog', 'schema'];
+
+/** The ways in which a holder has access to a node: through which group, from which node above, and until when. */
+export function accessWaysOf(via: readonly ViaResponse[], node: object) {
+  const nodePath = namesOf(node);
+  return via.map(({ group, level, expires_at: expiresAt, is_for_everyone: isForEveryone }) => {
+    const levelIndex = LEVELS.indexOf(level);
+    return {
+      through: group !== null ? { group } : isForEveryone ? ('everyone' as const) : ('directly' as const),
+      inheritedFrom: levelIndex >= 0 && levelIndex < nodePath.length ? nodeAt(nodePath.slice(0, levelIndex)) : null,
+      expiresAt,
+    };
+  });
 }

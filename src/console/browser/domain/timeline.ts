@@ -86,7 +86,6 @@ export function eventsWithLabel(events: readonly TimelineEvent[], window: TimeWi
   return labelledEvents;
 }
 
-/** The content of the timeline as a sentence, for screen readers. */
 export function timelineText(events: readonly TimelineEvent[], isChangeWaiting: boolean): string {
   const versions = events.filter(({ kind }) => kind !== 'refused');
   const refusedCount = events.length - versions.length;

@@ -5,8 +5,16 @@ import { useGrants, usePolicies } from '../api/entries.js';
 import { loadedCountText, usePages } from '../api/pages.js';
 import { usePublishingStatus } from '../api/publishing.js';
 import { type HolderCounts, holdersText, numberText, holderCount } from '../domain/count-text.js';
-import { type HolderWay, wayKey, accessWaysOf } from '../domain/holder-ways.js';
-import { addressOfNode, nodeAt, type NodeNames, pathText, sqlPath } from '../domain/node-path.js';
+import {
+  accessWaysOf,
+  addressOfNode,
+  type HolderWay,
+  nodeAt,
+  type NodeNames,
+  pathText,
+  sqlPath,
+  wayKey,
+} from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { whyAddress } from '../domain/why-address.js';
 import { useAddress } from '../parts/address.js';
@@ -268,7 +276,6 @@ function Holders({ node }: { node: Node }) {
   );
 }
 
-/** The first steps of a new installation, shown while no grant has ever been made. */
 function FirstSteps() {
   const target = usePublishingStatus().data?.target;
   return (

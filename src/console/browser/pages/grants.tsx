@@ -27,7 +27,7 @@ import { Button, ButtonLink } from '../parts/controls.js';
 import { Checkbox, fieldsOf, showErrors, TextField } from '../parts/form.js';
 import { Failure, showToast } from '../parts/notice.js';
 import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
-import { PrincipalCombobox } from '../parts/principal-combobox.js';
+import { PrincipalCombobox } from '../parts/combobox.js';
 
 /** With the parameter `grant` the page shows that grant alone, and with `unused` the grants that were not used in so many days. */
 const FILTERS: readonly Filter[] = [

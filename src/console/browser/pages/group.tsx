@@ -15,7 +15,7 @@ import { addressOf, Moment, type PrincipalRef, Principal, PrincipalIcon } from '
 import { GrantTable, NewGrantLink, PolicyTable } from '../parts/entries.js';
 import { Failure, Note } from '../parts/notice.js';
 import { EntryPage, PageHead, Region } from '../parts/page.js';
-import { PrincipalCombobox } from '../parts/principal-combobox.js';
+import { PrincipalCombobox } from '../parts/combobox.js';
 import { actionColumn, type Column, Listing } from '../parts/table.js';
 import { GroupForm, MANAGED_BY_TEXTS } from './groups.js';
 

@@ -18,7 +18,7 @@ import { Failure, Note, Notice, showToast } from '../parts/notice.js';
 import { EntryPage, PageHead, Region } from '../parts/page.js';
 import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
 import { ColumnCombobox, PrincipalsField } from '../parts/policy-fields.js';
-import { PrincipalCombobox } from '../parts/principal-combobox.js';
+import { PrincipalCombobox } from '../parts/combobox.js';
 import { Sentence } from '../parts/sentence.js';
 import { useShowMore } from '../parts/table.js';
 import { Breach } from '../parts/why-chains.js';

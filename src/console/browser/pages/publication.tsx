@@ -17,7 +17,7 @@ import { BreakableText, Moment } from '../parts/display.js';
 import { TextField, useForm } from '../parts/form.js';
 import { Failure, Note } from '../parts/notice.js';
 import { EmptyState, EntryPage, Fact, Page, Region } from '../parts/page.js';
-import { PrincipalLink } from '../parts/principal-combobox.js';
+import { PrincipalLink } from '../parts/combobox.js';
 import { ApproveButton, CauseText, Counterexample, Findings, OutcomeBadge, UndoLink } from '../parts/publishing.js';
 import { useShowMore } from '../parts/table.js';
 

@@ -51,7 +51,6 @@ function ProviderSignIn({ provider }: { provider: Schemas['ProviderResponse'] })
   );
 }
 
-/** Password sign-in for administrators, for use when the provider does not work. */
 function AdministratorSignIn(props: PasswordSignInProps) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -17,14 +17,13 @@ import {
 } from '../domain/why-address.js';
 import { now } from '../now.js';
 import { useAddress, useDebounced } from '../parts/address.js';
-import { Combobox } from '../parts/combobox.js';
+import { Combobox, PrincipalCombobox, usePrincipalName } from '../parts/combobox.js';
 import { Button, CopyButton, Icon } from '../parts/controls.js';
 import { BreakableText, Path } from '../parts/display.js';
 import { NodeComboboxes } from '../parts/node-fields.js';
 import { Failure, Note } from '../parts/notice.js';
 import { Region, useTitle } from '../parts/page.js';
 import { PolicyEffect } from '../parts/entries.js';
-import { PrincipalCombobox, usePrincipalName } from '../parts/principal-combobox.js';
 import { type Column, PRIVILEGES_COLUMN, Table } from '../parts/table.js';
 import { Chains, type Explanation, NearestChange, useExplanation, type ExplainedWay } from '../parts/why-chains.js';
 

@@ -33,7 +33,6 @@ export function useDialogInAddress(parameter: string) {
 
 export const FAILURE_KEYS = { code: 'error', requestId: 'request_id' } as const;
 
-/** The path of this page with parameters, to which a sign-in at the provider returns. */
 export function returnAddress(search: URLSearchParams): string {
   const keptParameters = new URLSearchParams(search);
   for (const parameter of Object.values(FAILURE_KEYS)) keptParameters.delete(parameter);

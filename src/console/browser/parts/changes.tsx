@@ -16,7 +16,7 @@ import { Button } from './controls.js';
 import { addressOf, type PrincipalRef, Path, Principal, Privileges } from './display.js';
 import { Failure, Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
-import { PrincipalByName } from './principal-combobox.js';
+import { PrincipalByName } from './combobox.js';
 import { Sentence } from './sentence.js';
 import { useShowMore } from './table.js';
 

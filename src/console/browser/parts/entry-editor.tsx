@@ -17,9 +17,7 @@ interface EditedKind<T, F> {
   read: (id: number) => Promise<VersionedBody<T>>;
   formOf: (entry: T) => F;
   newForm: F;
-  /** Reads a form from an address. @param savedForm returned if the address contains no draft */
   fromAddress: (address: URLSearchParams, savedForm: F) => F;
-  /** The address parameters of a form; empty if it equals `savedForm`. */
   toAddress: (form: F, savedForm: F) => URLSearchParams;
   fields: FieldTexts<F>;
   lastActor: (entry: T) => ReactNode;

@@ -7,9 +7,8 @@ import { parsePrincipal, principalParameter } from '../domain/principal.js';
 import { parseSearch } from '../domain/tree-rows.js';
 import { now } from '../now.js';
 import { useAddress } from './address.js';
-import { type Choice, Combobox } from './combobox.js';
+import { type Choice, Combobox, includesText, PrincipalCombobox, PrincipalName } from './combobox.js';
 import { Button, Icon } from './controls.js';
-import { includesText, PrincipalCombobox, PrincipalName } from './principal-combobox.js';
 
 /** A filter of a list. Its value is kept in an address parameter, and shown as a token (a label that can be removed). */
 export interface Filter {
@@ -311,7 +310,6 @@ export function principalText(value: string): ReactNode {
   return principal === null ? value : <PrincipalName principal={principal} />;
 }
 
-/** A filter whose value is a principal: `group:3`. */
 export function principalFilter(parameter: string, name: string, label?: string, excludedKinds: Kinds = []): Filter {
   return {
     parameter,

@@ -2,10 +2,9 @@ import { type ComponentProps, useId, useState } from 'react';
 import { useNames } from '../api/catalog.js';
 import * as grants from '../domain/grant-form.js';
 import { EMPTY_NAMES, type NodeNames, nodeAt } from '../domain/node-path.js';
-import { Combobox } from './combobox.js';
+import { Combobox, PrincipalCombobox } from './combobox.js';
 import type { PrincipalRef } from './display.js';
 import { Checkbox, FieldHint, Segments, TextField } from './form.js';
-import { PrincipalCombobox } from './principal-combobox.js';
 
 interface NodeFieldsProps {
   form: grants.NodeForm;

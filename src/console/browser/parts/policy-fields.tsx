@@ -12,13 +12,12 @@ import {
 import { sqlPath } from '../domain/node-path.js';
 import { principalParameter } from '../domain/principal.js';
 import { useDebounced } from './address.js';
-import { Combobox } from './combobox.js';
+import { Combobox, PrincipalCombobox, PrincipalName } from './combobox.js';
 import { Button } from './controls.js';
 import { type PrincipalRef, PrincipalIcon } from './display.js';
 import { RemovableToken } from './filter-bar.js';
 import { FieldHint, fieldsOf, type FieldsProps, Segments, TextField } from './form.js';
 import { NameFields, NodeFields, PrivilegeChecks, useTypedName } from './node-fields.js';
-import { PrincipalCombobox, PrincipalName } from './principal-combobox.js';
 
 const KIND_CHOICES = Object.entries(POLICY_KIND_NAMES) as [PolicyKind, string][];
 

@@ -11,7 +11,7 @@ import { Delta } from './changes.js';
 import { Badge, Button, ButtonLink } from './controls.js';
 import { Moment } from './display.js';
 import { Note, Notice, showToast } from './notice.js';
-import { usePrincipalByName } from './principal-combobox.js';
+import { usePrincipalByName } from './combobox.js';
 import { type Column, Listing, type PagedList } from './table.js';
 
 type AccessChange = Schemas['AccessChangeResponse'];

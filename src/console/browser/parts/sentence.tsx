@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { type AuditEvent, eventText } from '../domain/audit-text.js';
 import type { TextPart } from '../domain/principal.js';
 import { Moment, Path, Privileges } from './display.js';
-import { PrincipalLink } from './principal-combobox.js';
+import { PrincipalLink } from './combobox.js';
 
 export function Sentence({ parts }: { parts: readonly TextPart[] }) {
   return parts.map((part, index) => <Fragment key={index}>{renderPart(part)}</Fragment>);

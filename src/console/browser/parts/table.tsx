@@ -160,7 +160,6 @@ function SkeletonRows({ columnCount }: { columnCount: number }) {
   ));
 }
 
-/** A list that is read in pages, as returned by `usePages`. */
 export interface PagedList<T> {
   query: { error: Error | null; refetch: () => unknown };
   items: readonly T[] | null;
