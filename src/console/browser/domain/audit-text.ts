@@ -140,7 +140,6 @@ const RULES_HASH_PATTERN = /^[0-9a-f]{64}$/;
 
 const MAX_DETAIL_LENGTH = 120;
 
-/** The details of an event in one line: *privileges SELECT, expires at 2027-01-15*. */
 export function detailsText(details: Details): string {
   const texts = Object.entries(details).map(([name, value]) => ({ name: eventText(name), text: valueText(value) }));
   return texts.flatMap(({ name, text }) => (text === '' ? [] : [`${name} ${text}`])).join(', ');

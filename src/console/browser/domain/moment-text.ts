@@ -19,7 +19,6 @@ export function momentText(moment: Date, now: Date): string {
   return moment.getFullYear() === now.getFullYear() ? DAY_FORMAT.format(moment) : DAY_WITH_YEAR_FORMAT.format(moment);
 }
 
-/** A moment to the second: *today 08:52:07*, *3 Sep 19:20:41*. */
 export function secondText(moment: Date, now: Date): string {
   return `${momentText(moment, now).replace(/ \d\d:\d\d$/, '')} ${CLOCK_WITH_SECONDS_FORMAT.format(moment)}`;
 }

@@ -4,9 +4,6 @@ export interface RuleLine {
   segments: { text: string; isChanged: boolean }[];
 }
 
-/** Two rules count as the old and the new form of one rule if at least this share of their text is the same. */
-const MIN_COMMON_SHARE = 0.5;
-
 /** The rules of one version. Each is marked where it differs from the most similar rule of its section in the other version. */
 export function ruleLines(rules: readonly string[], otherRules: readonly string[]): RuleLine[] {
   return rules.map((rule) => {
@@ -18,7 +15,8 @@ export function ruleLines(rules: readonly string[], otherRules: readonly string[
       start: 0,
       end: 0,
     });
-    if (longestCommonEnds.start + longestCommonEnds.end < text.length * MIN_COMMON_SHARE)
+    // Two rules count as the old and the new form of one rule if at least half of their text is the same.
+    if (longestCommonEnds.start + longestCommonEnds.end < text.length / 2)
       return { section, segments: [{ text, isChanged: false }] };
     const segments = [
       { text: text.slice(0, longestCommonEnds.start), isChanged: false },

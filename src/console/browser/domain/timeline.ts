@@ -14,11 +14,9 @@ export interface TimelineEvent {
 export const CHART = { width: 1016, height: 164, left: 6, now: 933, spine: 96 } as const;
 
 const MAX_BAR_LENGTH = 38;
-const SIZE_LINE_Y = { top: 14, bottom: 33 } as const;
 const MINUTE_MS = 60_000;
 export const MAX_SPAN_MS = 24 * 60 * MINUTE_MS;
 
-/** The time that a timeline shows, in milliseconds since 1970. */
 export interface TimeWindow {
   fromMs: number;
   nowMs: number;
@@ -67,7 +65,7 @@ export function sizeLine(events: readonly TimelineEvent[], sizeBefore: number | 
   const sizes = [startSize, ...versions.map(({ bytes }) => bytes)];
   const [minSize, maxSize] = [Math.min(...sizes), Math.max(...sizes)];
   const sizeRange = maxSize - minSize || Infinity; // with one size, the line is at the bottom
-  const { top, bottom } = SIZE_LINE_Y;
+  const [top, bottom] = [14, 33] as const;
   const yOf = (bytes: number): number => roundToTenth(bottom - ((bytes - minSize) / sizeRange) * (bottom - top));
   const pathSteps = versions.map(({ timeMs, bytes }) => `H${xOfTime(timeMs, window)}V${yOf(bytes)}`);
   return `M${sizeBefore === null ? xOfTime(versions[0]?.timeMs ?? 0, window) : CHART.left} ${yOf(startSize)}${pathSteps.join('')}H${CHART.now}`;

@@ -1,6 +1,5 @@
 import type { Child, FoundTable } from '../api/catalog.js';
 
-/** A row of the tree: a node, a placeholder for children that have not been read, or a note that a node has no children. */
 export type TreeRow =
   | { kind: 'node'; path: readonly string[]; child: Child | null }
   | { kind: 'more'; depth: number; count: number | null }

@@ -320,7 +320,6 @@ interface WayPillsProps {
   isForEveryone: boolean;
   totals: HolderCounts | null;
   selectedKey: string | null;
-  /** Called with the key of a way of access (directly, or through a group) to show only that way, or with an empty text to show all. */
   selectWay: (key: string) => void;
 }
 

@@ -189,7 +189,6 @@ function expiryHint(expiry: Expiry): string {
   return `${expiry.expiresAt.toISOString().endsWith('23:59:59.999Z') ? 'End of that day, UTC' : 'UTC'}: in ${countText(days, 'day')}`;
 }
 
-/** Lists older grants that can be revoked together with the new one, and all grants that the form revokes. */
 function ReplacedGrants({ form, set }: { form: forms.GrantForm; set: (grantIds: number[]) => void }) {
   const { principal, revokedIds } = form;
   const node = form.nodeKind === 'data' ? forms.nodeOfForm(form) : null;

@@ -62,7 +62,6 @@ function GuaranteeEditor({ loadedGuarantee }: { loadedGuarantee: LoadedGuarantee
   const { error, retry } = judgement;
   const title = guarantee?.name ?? 'New guarantee';
   const params = { path: { id: guarantee?.id ?? 0 }, header: { 'If-Match': base?.version ?? '*' } };
-  /** Saves the form. @returns the saved guarantee; null: somebody else has changed it meanwhile */
   const save = async (): Promise<LoadedGuarantee | null> => {
     setSubmitted(true);
     if (body === null || body.name === '') throw new Error('Fill in what is missing.');

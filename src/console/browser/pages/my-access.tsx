@@ -171,7 +171,6 @@ type Token = Schemas['ApiTokenResponse'];
 type Scope = Token['scopes'][number];
 
 const TOKENS_KEY = ['own-tokens'];
-const MAX_TOKENS = 50;
 
 const SCOPES: readonly { scope: Scope; hint: string; isForAdministrators?: true }[] = [
   { scope: 'queries', hint: 'Run SQL under your name.' },
@@ -208,7 +207,7 @@ function ApiTokens() {
     <Region
       title="API tokens"
       isTightStack
-      count={tokens !== null && `${tokens.length} of ${MAX_TOKENS}`}
+      count={tokens !== null && `${tokens.length} of 50`}
       actions={<Button text="New token" look="small quiet" icon="plus" onClick={() => openDialog('new-token')} />}
     >
       {newToken !== null && (

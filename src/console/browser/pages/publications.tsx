@@ -308,7 +308,6 @@ const OUTCOME_TEXTS: Record<NonNullable<Status['last_outcome']>, string> = {
   failed: 'failed',
 };
 
-/** The time until a moment in words: *in 2 min*, *in 5 hours*, *in 32 days*. */
 function timeUntilText(moment: string): string {
   const minutes = Math.max(0, Math.round((Date.parse(moment) - now().getTime()) / 60_000));
   const [minutesPerUnit, unit] = minutes < 120 ? [1, 'min'] : minutes < 2_880 ? [60, 'hours'] : [1_440, 'days'];

@@ -100,7 +100,6 @@ function lastExpiry({ origins }: AccessEntry): string | null {
 type Session = Schemas['SessionResponse'];
 
 interface SessionsProps {
-  /** The account's id, or `own` for the signed-in account. Part of the cache key. */
   account: 'own' | number;
   readPage: (page: PageQuery) => Promise<Schemas['SessionPage']>;
   endSession: (id: string) => Promise<unknown>;

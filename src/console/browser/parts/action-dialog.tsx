@@ -183,7 +183,13 @@ export function ProofForm<T>(props: ProofFormProps<T>) {
           <PasswordField label="Your password, to confirm" value={password} set={setPassword} />
         </>
       )}
-      {needsProvider && <ProviderProof isConfirmed={account.is_confirmed} />}
+      {needsProvider && account.is_confirmed && <p role="status">You confirmed at the provider.</p>}
+      {mustGoToProvider && (
+        <>
+          <p className="hint">You sign in at the provider once more, and come back to this question.</p>
+          <ReturnFailure texts={NOT_CONFIRMED_TEXTS} />
+        </>
+      )}
     </Form>
   );
 }
@@ -194,16 +200,6 @@ const NOT_CONFIRMED_TEXTS = {
   not_signed_in_anew: 'The provider did not ask you to sign in anew. Nothing was confirmed.',
   other: 'The provider sent you back, and nothing was confirmed.',
 };
-
-function ProviderProof({ isConfirmed }: { isConfirmed: boolean }) {
-  if (isConfirmed) return <p role="status">You confirmed at the provider.</p>;
-  return (
-    <>
-      <p className="hint">You sign in at the provider once more, and come back to this question.</p>
-      <ReturnFailure texts={NOT_CONFIRMED_TEXTS} />
-    </>
-  );
-}
 
 /** Why a sign-in at the provider failed, by the code in the return address. @param props.texts by code; `other` for codes without a text */
 export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {

@@ -60,7 +60,6 @@ function branchOf({ items, first, hasMore }: BranchQuery): Branch {
   return { items, hasMore, unreadCount: childCount === null ? null : childCount - listedCount };
 }
 
-/** When the engine lists no names, shows why the tree has only names from grants and policies. */
 function EngineNote({ engine, path }: { engine: Children['engine'] | undefined; path: readonly string[] }) {
   if (engine === undefined || engine === 'listed') return null;
   const reason = {

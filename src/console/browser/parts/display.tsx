@@ -54,7 +54,6 @@ export function AccountState({ isActive, isBadge = false }: { isActive: boolean;
   return <Badge text="active" tone="gain" icon="check" />;
 }
 
-/** How an account signs in: by password or at the provider. If neither is possible, a link to set a one-time password. */
 export function SignInMeans({ account: { id, has_password: hasPassword } }: { account: Schemas['AccountResponse'] }) {
   const provider = useIdentityProvider().data;
   if (hasPassword) return <>password</>;

@@ -75,7 +75,6 @@ export function GrantTable({ name, list, emptyState, nodeCell, isOfOneHolder = f
   return <Listing name={name} list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
 }
 
-/** The end of a grant, in amber during the grant's last week. */
 export function ExpiryText({ expiresAt }: { expiresAt: string | null }) {
   if (expiresAt === null) return <span className="hidden">no end</span>;
   if (daysUntil(new Date(expiresAt), now()) >= 7) return <Moment time={expiresAt} />;

@@ -16,7 +16,6 @@ export interface FormProps {
   children: ReactNode;
 }
 
-/** A short form: fields, error, and two buttons. It cannot be sent twice at the same time. */
 export function Form(props: FormProps) {
   const { label, action, isDanger, cancelText = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
   const { isPending, error, mutate, reset } = props.mutation;

@@ -118,7 +118,6 @@ interface ToastMessage {
 
 const toastState = createSharedState<ToastMessage | null>(null);
 
-/** Shows a message of success, which stays when another page is opened. */
 export const showToast = toastState.set;
 
 /** The last message of success. It disappears after a while, unless the pointer or the focus is on it. */

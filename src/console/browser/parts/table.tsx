@@ -46,7 +46,6 @@ interface TableProps<T> {
   /** The number of all rows when only some have been read; null: unknown. */
   count?: number | null | undefined;
   rowClass?: (item: T) => string | undefined;
-  /** Reads the next rows. Called when the last row is nearly visible. */
   readMore?: (() => void) | undefined;
   sort?: SortState;
 }
