@@ -1,11 +1,11 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { flushSync } from 'react-dom';
+import { useDebounced } from '../parts/address.js';
 import { api, bodyOf, isProblem, type Schemas, versionedBodyOf } from './client.js';
 import { type PageQuery, usePages } from './pages.js';
 import type { paths } from './schema.js';
 import { queryClient } from './session.js';
-import { useDebounced } from '../parts/address.js';
 
 export type Grant = Schemas['GrantResponse'];
 export type Policy = Schemas['PolicyResponse'];

@@ -1,5 +1,5 @@
-import { principalName, type PrincipalRef } from './principal.js';
 import type { Schemas } from '../api/client.js';
+import { principalName, type PrincipalRef } from './principal.js';
 
 /** The parts of a node's name, such as catalog, schema and table. Empty for the node *everything*. */
 export function namesOf(node: object): string[] {

@@ -4,7 +4,16 @@ import { Link, useLocation } from 'wouter';
 import { api, bodyOf, fieldErrorsOf } from '../api/client.js';
 import { refreshAccess, useGrants, useOneGrant, usePreview, useUnusedGrants } from '../api/entries.js';
 import { countText, listText, peopleText } from '../domain/count-text.js';
+import * as forms from '../domain/grant-form.js';
+import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
+import { addressOfNode, pathText } from '../domain/node-path.js';
 import { parsePrincipal, principalParameter } from '../domain/principal.js';
+import { now } from '../now.js';
+import { useFormInAddress, useUnsavedWarning } from '../parts/address.js';
+import { DraftCounts, DraftEffects, DraftTotals } from '../parts/changes.js';
+import { PrincipalCombobox } from '../parts/combobox.js';
+import { Button, ButtonLink } from '../parts/controls.js';
+import { GrantTable, NewGrantLink } from '../parts/entries.js';
 import {
   ENTRY_FILTERS,
   entryQueryOf,
@@ -15,19 +24,10 @@ import {
   useFilters,
   withMoments,
 } from '../parts/filter-bar.js';
-import { GrantTable, NewGrantLink } from '../parts/entries.js';
-import { EmptyList, Page, PageHead } from '../parts/page.js';
-import * as forms from '../domain/grant-form.js';
-import { daysUntil, type Expiry, parseExpiry } from '../domain/moment-text.js';
-import { addressOfNode, pathText } from '../domain/node-path.js';
-import { now } from '../now.js';
-import { useFormInAddress, useUnsavedWarning } from '../parts/address.js';
-import { DraftCounts, DraftEffects, DraftTotals } from '../parts/changes.js';
-import { Button, ButtonLink } from '../parts/controls.js';
 import { Checkbox, fieldsOf, showErrors, TextField } from '../parts/form.js';
-import { Failure, showToast } from '../parts/notice.js';
 import { NodeFields, PrivilegeChecks } from '../parts/node-fields.js';
-import { PrincipalCombobox } from '../parts/combobox.js';
+import { Failure, showToast } from '../parts/notice.js';
+import { EmptyList, Page, PageHead } from '../parts/page.js';
 
 /** With the parameter `grant` the page shows that grant alone, and with `unused` the grants that were not used in so many days. */
 const FILTERS: readonly Filter[] = [

@@ -12,11 +12,11 @@ import {
 } from '../domain/access-change.js';
 import { countText, numberText, peopleText } from '../domain/count-text.js';
 import { formOfGuarantee, guaranteeSentence, isBlocking } from '../domain/guarantee-form.js';
+import { PrincipalByName } from './combobox.js';
 import { Button } from './controls.js';
 import { addressOf, type PrincipalRef, Path, Principal, Privileges } from './display.js';
 import { Failure, Note, Notice } from './notice.js';
 import { Fact, Region } from './page.js';
-import { PrincipalByName } from './combobox.js';
 import { Sentence } from './sentence.js';
 import { useShowMore } from './table.js';
 

@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { Link } from 'wouter';
-import { Icon } from './controls.js';
-import { addressOf, Principal, PrincipalIcon, type PrincipalRef } from './display.js';
-import { FieldHint } from './form.js';
 import { api, bodyOf } from '../api/client.js';
 import { moreText, peopleText } from '../domain/count-text.js';
 import { PRINCIPAL_KINDS, principalName, principalParameter } from '../domain/principal.js';
 import { useDebounced } from './address.js';
+import { Icon } from './controls.js';
+import { addressOf, Principal, PrincipalIcon, type PrincipalRef } from './display.js';
+import { FieldHint } from './form.js';
 
 export interface Choice {
   key: string;

@@ -4,6 +4,7 @@ import { api, bodyOf, type VersionedBody } from '../api/client.js';
 import { type Grant, type Policy, refreshAccess } from '../api/entries.js';
 import { daysUntil } from '../domain/moment-text.js';
 import { pathText } from '../domain/node-path.js';
+import { POLICY_KIND_NAMES } from '../domain/policy-form.js';
 import { principalName } from '../domain/principal.js';
 import { now } from '../now.js';
 import { ActionButton } from './action-dialog.js';
@@ -11,7 +12,6 @@ import { Badge, ButtonLink, Icon } from './controls.js';
 import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
 import { showToast } from './notice.js';
 import { actionColumn, type Column, Listing, momentColumn, type PagedList, PRIVILEGES_COLUMN } from './table.js';
-import { POLICY_KIND_NAMES } from '../domain/policy-form.js';
 
 export function NewGrantLink({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
   return <ButtonLink text="New grant" look={isPrimary ? 'primary' : ''} icon="plus" href={`/grants/new${query}`} />;
