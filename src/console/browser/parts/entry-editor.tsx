@@ -83,12 +83,8 @@ export function useEntryEditor<T extends Entry, F>(
   return { kind, base, savedForm, form, change, address, isInAddress, isUnchanged, theirs, rebase, onSaved };
 }
 
-interface ChangedMeanwhileProps<T extends Entry, F> {
-  editor: ReturnType<typeof useEntryEditor<T, F>>;
-}
-
 /** Shows two versions of an entry until one is chosen: the version in the form, and the version that somebody else has saved meanwhile. */
-export function ChangedMeanwhile<T extends Entry, F>({ editor }: ChangedMeanwhileProps<T, F>) {
+export function ChangedMeanwhile<T extends Entry, F>({ editor }: { editor: ReturnType<typeof useEntryEditor<T, F>> }) {
   const { kind, theirs, form, isUnchanged, rebase } = editor;
   const [isComparing, setComparing] = useState(false);
   if (theirs === null || isUnchanged) return null;
