@@ -203,9 +203,10 @@ test('one that the provider broke shows its chain; it is changed and deleted wit
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'is saved' })).toBeVisible();
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await expect(page).toHaveURL(/\/guarantees\/\d+\?ask=delete$/); // the saved draft leaves the address, and the dialog stays
   expect((await admin.get(`${GUARANTEES}/${id}`)).body).toMatchObject({ mode: 'reported', state: 'broken' });
 
-  await page.getByRole('button', { name: 'Delete…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete nobody knows?' });
   await expect(dialog).toContainText('It is no longer judged.');
   await dialog.getByRole('button', { name: 'Delete' }).click();

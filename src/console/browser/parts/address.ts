@@ -58,6 +58,8 @@ export function useFormInAddress<F>(read: (address: URLSearchParams) => F, write
     const timer = setTimeout(() => {
       if (text === writtenText.current || text.length > MAX_DRAFT_LENGTH) return;
       writtenText.current = text;
+      const dialog = new URLSearchParams(location.search).get('ask');
+      if (dialog !== null) address.set('ask', dialog); // a dialog that was opened meanwhile stays open
       replace(address);
     }, 400);
     return () => clearTimeout(timer);
