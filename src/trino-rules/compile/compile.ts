@@ -1,10 +1,9 @@
 import type { Finding } from '../document/finding.js';
 import type { CatalogRule, RulesDocument, TableRule } from '../document/rules-document.js';
 import type { Snapshot, SnapshotSettings } from '../model/snapshot.js';
-import { impersonationRules } from './impersonation-rules.js';
-import type { UsersByMode } from './catalog-walk.js';
+import { impersonationRules, killProcedureRules, queryRules, systemInformationRules } from './engine-rights.js';
+import type { UsersByMode } from './node-access.js';
 import { compilerFindings } from './compiler-findings.js';
-import { killProcedureRules, queryRules, systemInformationRules } from './engine-rights.js';
 import { FILTERED_SYSTEM_SCHEMAS, isReplacementSafe, SYSTEM, TABLE_PRIVILEGES } from './engine-terms.js';
 import { intentSets, type IntentSets } from './intent-sets.js';
 import { withMarker } from './rules-text.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Bitset } from './bitset.js';
-import { type Draft, factorOut, Weights } from './covering.js';
+import { type Draft, factorOut, Weights } from './rectangles.js';
 
 const CLASSES = 40;
 const ROWS = 6;

@@ -51,7 +51,7 @@ export const RIGHTS_OF_PRIVILEGES: Readonly<Record<Privilege, RuleRights>> = {
   KILL_QUERIES: { gives: [], takes: [] },
   READ_SYSTEM_INFORMATION: { gives: [], takes: [] },
   WRITE_SYSTEM_INFORMATION: { gives: [], takes: [] },
-  // Rights to impersonate: see `impersonation-rules.ts`.
+  // Rights to impersonate: see `engine-rights.ts`.
   IMPERSONATE: { gives: [], takes: [] },
 };
 

@@ -1,10 +1,9 @@
 import type { Node } from '../model/node.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot } from '../model/snapshot.js';
-import { impersonationOf, type Impersonation } from './impersonation-rules.js';
+import { impersonationOf, type Impersonation, engineRights, type EngineRights } from './engine-rights.js';
 import type { Bitset } from './bitset.js';
-import { CatalogWalk, type UsersByMode, type LostOwnership } from './catalog-walk.js';
-import { engineRights, type EngineRights } from './engine-rights.js';
+import { CatalogWalk, type UsersByMode, type LostOwnership, NodeAccess, type AccessEntry } from './node-access.js';
 import {
   FILTERED_SYSTEM_SCHEMAS,
   hasEffect,
@@ -14,7 +13,6 @@ import {
   SYSTEM,
   TABLE_PRIVILEGES,
 } from './engine-terms.js';
-import { NodeAccess, type AccessEntry } from './node-access.js';
 import { indexPrincipals, type PrincipalIndex } from './principal-index.js';
 import { depthOf, resourceTree, type TreeNode } from './resource-tree.js';
 

@@ -13,8 +13,8 @@ import type { Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
 import type { Privilege } from '../model/privilege.js';
 import type { Snapshot, SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
-import { belowIndex } from './below-index.js';
 import {
+  belowIndex,
   timedRightsOf,
   type EndByRight,
   extendEnd,
@@ -22,7 +22,7 @@ import {
   type Moment,
   type Path,
   type NodePolicy,
-} from './entries.js';
+} from './below-index.js';
 import { branchAt, flagTree, type Json, type JsonTree, compactRecord } from './tree.js';
 
 /**

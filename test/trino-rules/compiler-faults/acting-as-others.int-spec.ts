@@ -1,6 +1,6 @@
 import { stopsEach } from './faulty-compilers.js';
 
-const ACTING = 'trino-rules/compile/impersonation-rules.js';
+const ACTING = 'trino-rules/compile/engine-rights.js';
 const INDEX = 'trino-rules/compile/principal-index.js';
 
 stopsEach({

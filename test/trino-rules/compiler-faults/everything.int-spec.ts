@@ -29,14 +29,14 @@ stopsEach({
     found: /dee may not have GRANT_SELECT on grantline\..* \(no grant gives it\)/,
   },
   'forgets everything where a catalog is named': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: 'rootModes.slice()',
     to: 'rootModes.map(() => null)',
     found:
       /cy may INSERT into shared\..* by grant \d+, but rule catalogs\[\d+\] lets cy into the catalog in the mode none/,
   },
   'lets users into a catalog in which a deny leaves nothing': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: 'for (const { position, nodeState } of access.changes)\n            neededModes[position] = nodeState.neededMode({ ownsSchema: true });',
     to: '',
     found: /dee may not enter the catalog lake in the mode all \(nothing there needs it\)/,

@@ -96,7 +96,7 @@ stopsEach({
     found: /may not SELECT the column phone of hr\.staff/,
   },
   'judges a catalog by what is given on it alone': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: 'this.walkSchema(schema, access, neededModes);',
     to: ';',
     found: /ivy may SELECT from hr\.staff\.people by grant 1, .* in the mode none/,

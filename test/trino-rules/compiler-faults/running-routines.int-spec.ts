@@ -32,7 +32,7 @@ stopsEach({
     found: /may EXECUTE the function pg.* by grant 1/,
   },
   'keeps those out of a catalog who only run one routine there': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: 'schemaTree.routines.values()',
     to: '[]',
     found: /etl .*may EXECUTE the procedure pg\.etl\.load by grant \d+/,

@@ -33,7 +33,7 @@ stopsEach({
     found: /una .*may not have OWNERSHIP of the schema yard\.east/,
   },
   'opens a catalog to an owner of nothing': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: '!restrictedUsers.has(position)',
     to: 'true',
     found: /wim may not enter the catalog yard in the mode all/,
@@ -142,13 +142,13 @@ stopsEach({
     found: /by rule tables\[\d+\] fay \(and \d+ more\) may not SELECT the column name of hr\.staff\.people/,
   },
   'counts what readers need as what writers need': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: "readOnly: usersWithMode('read-only')",
     to: "readOnly: usersWithMode('all')",
     found: /ivy .*may SELECT from hr\.staff\.\(any other table\)/,
   },
   'lets the least need decide the mode': {
-    file: 'trino-rules/compile/catalog-walk.js',
+    file: 'trino-rules/compile/node-access.js',
     from: "if (mode === 'all' || neededModes[position] === null)",
     to: 'if (true)',
     found: /ivy may SELECT from hr\.staff\.salaries by grant 1, .* in the mode none/,

@@ -65,13 +65,13 @@ stopsEach({
     found: /may not SELECT the column iban of sales\.eu\.payments/,
   },
   'shares a rule among the users of either': {
-    file: 'trino-rules/compile/covering.js',
+    file: 'trino-rules/compile/rectangles.js',
     from: 'a.classes.or(b.classes).and(allowedClasses)',
     to: 'a.classes.or(b.classes)',
     found: /may not \w+ \w+ lake\.raw\.t\d/,
   },
   'loses the second of two nodes that share a rule': {
-    file: 'trino-rules/compile/covering.js',
+    file: 'trino-rules/compile/rectangles.js',
     from: 'rows: a.rows.or(b.rows),',
     to: 'rows: a.rows,',
     found: /may INSERT into lake\.raw\.t\d by grant/,
