@@ -12,13 +12,11 @@ import type { RulesDocument } from '../document/rules-document.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { Counterexamples, Differences } from './counterexample.js';
-import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries } from './expected-engine.js';
-import { ExpectedRoutines } from './expected-routines.js';
+import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries, ExpectedRoutines } from './expected-rights.js';
 import { GuaranteeJudge, MAX_WITNESSES } from './guarantee-judge.js';
 import { type FormerBreachTest, type JudgedRules, verdictsOf } from '../answers/guarantee-verdicts.js';
 import { PrincipalIndex } from './principal-index.js';
-import { proveData } from './proof-of-data.js';
-import { proveRights } from './proof-of-rights.js';
+import { proveData, proveRights } from './proof.js';
 
 /** The limit of work steps for a text of up to one mebibyte: some seconds of work. The limit for a longer text is higher in proportion. */
 const COST_PER_MEBIBYTE = 150_000_000;
