@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TrailPosition } from '../../audit/domain/audit-event.js';
 import type { AdmissionVerdict } from '../../grants/domain/admission-ports.js';
-import { replacedAccess } from '../../rules-files/foreign/replaced-access.js';
+import { replacedAccess } from '../../rules-files/foreign/foreign-diff.js';
 import {
   formerBreaches,
   type FormerBreachTest,

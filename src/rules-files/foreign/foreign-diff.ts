@@ -10,7 +10,7 @@ import {
 import { type AccessDiff, type AccessDifference, diffAccess } from '../../trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../trino-rules/diff/access-diff-form.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
-import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
+import { WorkBudget, BudgetExceeded } from '../../trino-rules/document/work-budget.js';
 import { INFORMATION_SCHEMA } from '../../trino-rules/engine/evaluator.js';
 import type { AccessFact } from '../../trino-rules/engine/access-fact.js';
 import {
@@ -21,12 +21,17 @@ import {
   type ListedUser,
   ListedUsers,
   unjudgedMessage,
+  recordedUsers,
 } from './audiences.js';
 import { BUILTIN_SCHEMA, foreignDocument, filterText } from './foreign-document.js';
 import { withComparableFilters } from '../../trino-rules/engine/schema-tables.js';
+import { type AccessChange, compareAccess } from '../../trino-rules/diff/access-change.js';
+import { principalsOf, type Snapshot } from '../../trino-rules/model/snapshot.js';
+import { isRefused } from '../check/checks.js';
+import { readLeniently } from '../check/lenient-reader.js';
 
 /** A reason why two files cannot be compared: a rule of one, and the problem with it. */
-export interface ComparisonProblem {
+interface ComparisonProblem {
   file: 'before' | 'after';
   /** The place of the rule, such as `tables[12]`. */
   rule: string;
@@ -182,4 +187,31 @@ function sessionPropertyDocument(rules: ForeignRules, audiences: Audiences, name
 
 function withRightOnName({ fact, ...users }: AccessDifference, { rightOn }: NameRight): AccessDifference<OtherRight>[] {
   return fact.about === 'session-property' ? [{ ...users, fact: rightOn(fact.property) }] : [];
+}
+
+const MAX_WORK_STEPS = 1_000_000_000;
+
+/** How access changes if a document replaces a rules file from elsewhere. Null: the file cannot be evaluated. */
+export function replacedAccess(file: string, snapshot: Snapshot, nextDocument: RulesDocument): AccessChange | null {
+  const { rules, findings } = readLeniently(file);
+  if (rules === null || findings.some(({ code }) => isRefused(code))) return null;
+  const patterns = newPatternCache(new WorkBudget(MAX_WORK_STEPS));
+  try {
+    const users = new ListedUsers(listedPrincipals(snapshot), patterns);
+    const { document, unjudgedPatterns } = foreignDocument(rules, users, ({ text }) => toOneLine(text));
+    if (unjudgedPatterns.length > 0) return null;
+    return compareAccess(withComparableFilters(document), withComparableFilters(nextDocument), undefined, patterns);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    return null;
+  }
+}
+
+function listedPrincipals(snapshot: Snapshot): ListedUser[] {
+  const { settings, groups, grants } = snapshot;
+  const grantees = grants.flatMap(principalsOf).flatMap((each) => (each.type === 'engine' ? [each.name] : []));
+  const engineNames = new Set([...settings.serviceAccounts, ...groups.flatMap(({ engines }) => engines), ...grantees]);
+  const groupsOf = (enginePrincipal: string): string[] =>
+    groups.flatMap(({ name, engines }) => (engines.includes(enginePrincipal) ? [name] : []));
+  return [...recordedUsers(snapshot), ...[...engineNames].map((name) => ({ name, groups: groupsOf(name) }))];
 }

@@ -1,6 +1,6 @@
 import { nameProblem } from '../../kernel/name.js';
 import { patternOfNames } from '../../trino-rules/compile/name-pattern.js';
-import { compareDocuments, type DocumentComparisonSink } from '../../trino-rules/diff/document-comparison.js';
+import { compareDocuments, type DocumentComparisonSink } from '../../trino-rules/diff/access-diff.js';
 import { NO_RULES, type RulesDocument } from '../../trino-rules/document/rules-document.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { type AccessFact, markRepresentative } from '../../trino-rules/engine/access-fact.js';

@@ -14,7 +14,7 @@ import type { Evaluator } from '../../trino-rules/engine/evaluator.js';
 import type { ListedUser } from '../foreign/audiences.js';
 import { importFinding, type ImportCode, type ImportFinding, lossLines, propertiesText } from './import-finding.js';
 import type { Joiner } from './joiners.js';
-import type { ListedRules } from './listed-rules.js';
+import type { ListedRules } from './file-findings.js';
 import { tablesOfSystem } from './system-tables.js';
 
 /** Turns differences of access into findings. Differences with the same rule, users and reason become one finding. */

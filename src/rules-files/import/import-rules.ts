@@ -10,7 +10,7 @@ import type { Snapshot, SnapshotSettings } from '../../trino-rules/model/snapsho
 import type { ListedUser } from '../foreign/audiences.js';
 import { ImportedRows, type UnrestrictedJoiner } from './imported-rows.js';
 import { type Joiner, withJoiners } from './joiners.js';
-import type { ListedRules } from './listed-rules.js';
+import type { ListedRules } from './file-findings.js';
 import { matchesAny, isGrantable, type ListedName, type NamedNode, namedNodes } from './named-nodes.js';
 import {
   CALL_KILL_QUERY,

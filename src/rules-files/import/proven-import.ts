@@ -15,11 +15,12 @@ import {
   rulesForUsers,
   ungrantableRights,
   usersWithoutPrincipal,
+  type ListedRules,
+  listedRules,
 } from './file-findings.js';
 import { compareFindings, importFinding, type ImportFinding } from './import-finding.js';
 import { type Exclusion, type ImportedRules, importRules } from './import-rules.js';
 import { type ExtraJoiners, joinersOf, extraJoiners } from './joiners.js';
-import { type ListedRules, listedRules } from './listed-rules.js';
 import type { ListedName } from './named-nodes.js';
 
 export interface ProvenImport {

@@ -13,7 +13,7 @@ import type { ComparisonSink } from '../engine/schema-comparison.js';
 import { addMember, countMembers, differences, isMember, wordAt, type Bitset } from '../engine/sparse-bitset.js';
 import { UserUniverse } from '../engine/user-universe.js';
 import { openPatternFindings } from '../lint/open-patterns.js';
-import { compareDocuments, type DocumentComparisonSink } from './document-comparison.js';
+import { compareDocuments, type DocumentComparisonSink } from './access-diff.js';
 
 export interface ChangedAccess {
   /** The access in words, `SELECT from sales.eu.orders`; a restriction begins with `not:`. */

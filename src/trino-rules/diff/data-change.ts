@@ -6,7 +6,7 @@ import { SYSTEM } from '../model/node.js';
 import { fieldAt, fields, QUERY_RIGHTS, ROUTINE_RIGHTS } from '../verify/bundle-index.js';
 import { BundleSets } from '../verify/bundle-sets.js';
 import { type AccessChange, ChangeCounter, LIST_LIMITS } from './access-change.js';
-import { toComparisonSink } from './document-comparison.js';
+import { toComparisonSink } from './access-diff.js';
 
 /**
  * The change of access between the data of two OPA bundles. Made-up names stand for all users, catalogs, schemas and
