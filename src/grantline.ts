@@ -104,7 +104,7 @@ acl
   .argument('<hash>', 'of the change that waits, as acl status shows it')
   .description('let an unexplained change pass, and publish it')
   .option('--json', 'print the outcome of the run as JSON')
-  .action(loadAction(async () => (await import('./commands/acl-decisions.js')).approveChange));
+  .action(loadAction(async () => (await import('./commands/from-database.js')).approveChange));
 acl
   .command('restore')
   .argument('[version]', 'one that was published')
@@ -113,7 +113,7 @@ acl
   .option('--hours <number>', 'how long it is in effect, 1 to 24; default 24')
   .option('--end', 'end the restore in effect, and publish what the grants say')
   .option('--json', 'print the outcome of the run as JSON')
-  .action(loadAction(async () => (await import('./commands/acl-decisions.js')).restoreVersion));
+  .action(loadAction(async () => (await import('./commands/from-database.js')).restoreVersion));
 
 const snapshot = program.command('snapshot').description('grants, groups and policies as a file that is kept in git');
 snapshot

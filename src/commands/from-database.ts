@@ -27,10 +27,13 @@ import type { Snapshot } from '../trino-rules/model/snapshot.js';
 import { PrincipalNames } from '../users/principal-names.store.js';
 import { UserStore } from '../users/user.store.js';
 import { noAccountRemark } from './explain-question.js';
-import { printRemark, withProgress } from './output.js';
+import { printRemark, withProgress, print, printJson, UnusableInput } from './output.js';
 import { NoRemoteAnswer } from './remote-service.js';
 import { printPreview, printRun, type ShownStatus } from './run-output.js';
 import { withModules } from './with-modules.js';
+import { hoursProblem, LONGEST_RESTORE_HOURS, reasonProblem } from '../acl-sync/domain/restore.js';
+import { parseDecimal } from '../kernel/decimal.js';
+import { idProblem } from '../platform/http/validation.js';
 
 /** The audit context of a command, without an actor, because nobody has signed in. */
 export const CLI_CONTEXT: AuditContext = { actor: null, origin: null };
@@ -38,10 +41,10 @@ export const CLI_CONTEXT: AuditContext = { actor: null, origin: null };
 /** The longest wait of a command for another run, which holds the lock. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-export const COMMAND_RUN = { trigger: 'cli', by: CLI_CONTEXT, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
+const COMMAND_RUN = { trigger: 'cli', by: CLI_CONTEXT, lockTimeoutMs: LOCK_TIMEOUT_MS } as const;
 
 /** Runs `work` with the modules for publishing and for snapshot files. No scheduled publication runs begin. */
-export function withPublishing<T>(
+function withPublishing<T>(
   command: SettingsCommand,
   work: (modules: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
@@ -49,7 +52,7 @@ export function withPublishing<T>(
 }
 
 /** Waits for a run and prints how it ended. @returns the exit code */
-export async function reportRun(
+async function reportRun(
   modules: INestApplicationContext,
   run: Promise<RunResult>,
   json: boolean,
@@ -178,4 +181,66 @@ export function fileFailure(path: string, error: unknown, verb: 'apply' | 'impor
   if (!isDatabaseOutage(cause)) return cause;
   const outcomeText = isUnconfirmed ? advice : 'nothing was changed';
   return new Error(`${path}: the database is unavailable or too slow; ${outcomeText}`, { cause });
+}
+
+/**
+ * Approves the change that waits for approval, as `POST /api/admin/acl/approvals` does, and publishes it by a run. Exit code 1: no change
+ * with this hash waits for approval, or the run is refused; 2: the target failed or another run is in progress.
+ */
+export async function approveChange(hash: string, { json }: { json?: true }): Promise<number> {
+  return withPublishing('acl approve', async (modules) => {
+    try {
+      await modules.get(PublicationsService).approve(hash.toLowerCase(), CLI_CONTEXT);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      printRemark(error.message);
+      return 1;
+    }
+    return reportRun(modules, modules.get(AclSyncService).run(COMMAND_RUN), json === true);
+  });
+}
+
+interface Options {
+  reason?: string;
+  hours?: string;
+  end?: true;
+  json?: true;
+}
+
+const USAGE = 'usage: grantline acl restore VERSION --reason TEXT [--hours N], or grantline acl restore --end';
+
+/**
+ * Publishes an older version for some hours, as `POST /api/admin/acl/publications/:version/restore` does, or ends such a restoration.
+ * Exit code 1: there is no such version, or the run is refused; 2: wrong usage, the target failed, or another run is in progress.
+ */
+export async function restoreVersion(version: string | undefined, { end, json, ...request }: Options): Promise<number> {
+  const isMixedUsage = end === true && (version ?? request.reason ?? request.hours) !== undefined;
+  if (isMixedUsage || (end !== true && version === undefined)) throw new UnusableInput([USAGE]);
+  return version === undefined ? endRestore(json === true) : restore(parseDecimal(version), request, json === true);
+}
+
+async function restore(version: number, request: Pick<Options, 'reason' | 'hours'>, json: boolean): Promise<number> {
+  const { reason = '' } = request;
+  const hours = request.hours === undefined ? LONGEST_RESTORE_HOURS : parseDecimal(request.hours);
+  const problems = { version: idProblem(version), '--reason': reasonProblem(reason), '--hours': hoursProblem(hours) };
+  const invalidFields = Object.entries(problems).filter(([, problem]) => problem !== null);
+  if (invalidFields.length > 0) throw new UnusableInput(invalidFields.map(([field, problem]) => `${field} ${problem}`));
+  return withPublishing('acl restore', async (modules) => {
+    const restoreRun = modules.get(PublicationsService).restore(version, reason, hours, CLI_CONTEXT);
+    return reportRun(modules, restoreRun, json).catch((error: unknown) => {
+      if (!(error instanceof Refused)) throw error;
+      printRemark(`version ${version} was never published; acl status lists the newest`);
+      return 1;
+    });
+  });
+}
+
+async function endRestore(json: boolean): Promise<number> {
+  return withPublishing('acl restore', async (modules) => {
+    const run = await modules.get(PublicationsService).endRestore(CLI_CONTEXT);
+    if (run !== null) return reportRun(modules, Promise.resolve(run), json);
+    if (json) printJson({ outcome: null });
+    else print('no version is restored');
+    return 0;
+  });
 }

@@ -3,8 +3,7 @@ import { SECTION_NAMES } from '../../rules-files/check/engine-format.js';
 import type { PlacedFinding } from '../../rules-files/check/checks.js';
 import { YAML_MAX_BYTES } from '../files.js';
 import { type EmbeddedText, nodeOfJson } from './manifest-node.js';
-import { type ManifestReading, readManifests } from './manifest.js';
-import { sizeFindings } from './config-map.js';
+import { type ManifestReading, readManifests, sizeFindings } from './manifest.js';
 
 /** The rules in a rules file or in manifests. The reader of YAML is loaded only if needed, because loading it takes longer than a small check. */
 export async function readSource(text: string): Promise<ManifestReading> {
