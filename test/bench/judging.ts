@@ -7,7 +7,8 @@ import { UserUniverse } from '../../src/trino-rules/engine/user-universe.js';
 import { checkInvariants } from '../../src/trino-rules/lint/invariants.js';
 import { unreachableRules } from '../../src/trino-rules/lint/unreachable-rules.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';
-import { checkBudget, prove } from '../../src/trino-rules/verify/check.js';
+import { checkBudget } from '../../src/trino-rules/verify/check.js';
+import { prove } from '../../src/trino-rules/verify/proof.js';
 import { PrincipalIndex } from '../../src/trino-rules/verify/principal-index.js';
 
 /** How long each check took: see `cpuMs`. */

@@ -100,7 +100,7 @@ const BREACHES: Record<string, [file: string, text: string]> = {
   ],
   'the-compiler-knows-no-proof': [
     'src/trino-rules/compile/detour.ts',
-    `import type { prove } from '../verify/check.js'; export type A = typeof prove;`,
+    `import type { prove } from '../verify/proof.js'; export type A = typeof prove;`,
   ],
   'services-see-ports': [
     'src/users/impure.service.ts',

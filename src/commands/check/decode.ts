@@ -1,4 +1,5 @@
 import type { PlacedFinding } from '../../rules-files/check/checks.js';
+import { firstInvalidOffset } from '../../trino-rules/document/rules-reader.js';
 
 /**
  * Decodes bytes as the engine's reader does: UTF-8 with or without a byte order mark, or UTF-16, recognized by its mark or by the zeros
@@ -12,7 +13,7 @@ export function decodeFile(bytes: Uint8Array): { text: string; findings: PlacedF
   const text = decode('utf-8', bytes);
   const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const markFindings = hasByteOrderMark ? [markFinding('the file begins with a byte order mark')] : [];
-  const faultAt = firstInvalidOffset(bytes, text, hasByteOrderMark ? 3 : 0);
+  const faultAt = firstInvalidOffset(hasByteOrderMark ? bytes.subarray(3) : bytes, text);
   if (faultAt === null) return { text, findings: markFindings };
   return {
     text,
@@ -28,15 +29,4 @@ const UTF_16_ENCODINGS = [
 
 function decode(encoding: string, bytes: Uint8Array): string {
   return new TextDecoder(encoding).decode(bytes);
-}
-
-/** The offset of the first replacement for invalid bytes; null: all bytes are valid. */
-function firstInvalidOffset(bytes: Uint8Array, text: string, bomLength: number): number | null {
-  const encodedBytes = new TextEncoder().encode(text);
-  const content = bytes.subarray(bomLength);
-  const firstDifference = encodedBytes.findIndex((byte, i) => byte !== content[i]);
-  if (firstDifference < 0 && encodedBytes.length === content.length) return null;
-  // The bytes before the difference may end within a character, which is then decoded to a replacement character.
-  const validBytes = content.subarray(0, firstDifference < 0 ? content.length : firstDifference);
-  return new TextDecoder('utf-8').decode(validBytes).replace(/\ufffd+$/, '').length;
 }

@@ -179,15 +179,9 @@ interface ImportedAccess {
   queryRightsByOwner: QueryRights['rightsByOwner'];
 }
 
-function isEmptyAccess({
-  nonSystemAccess: accessOutsideSystem,
-  systemAccess: accessInSystem,
-  queryRightsByOwner: queryRights,
-}: ImportedAccess): boolean {
-  return (
-    [...accessOutsideSystem, accessInSystem].every(({ grants, denies }) => grants.length + denies.length === 0) &&
-    queryRights.length === 0
-  );
+function isEmptyAccess({ nonSystemAccess, systemAccess, queryRightsByOwner }: ImportedAccess): boolean {
+  const dataAccess = [...nonSystemAccess, systemAccess];
+  return queryRightsByOwner.length === 0 && dataAccess.every((each) => each.grants.length + each.denies.length === 0);
 }
 
 /** The rules that match a user, in the sections whose rights can be granted. Users whom the same rules match get the same key. */

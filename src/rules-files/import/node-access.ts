@@ -179,12 +179,16 @@ export class NodeAccessReader {
 
 const COST_PER_RULE = 20;
 
-/** Whether `access` has all restrictions of `other`. In place of a mask, a hidden column is enough. */
-function restrictsAsMuch(access: Omit<NodeAccess, 'privileges'>, other: Omit<NodeAccess, 'privileges'>): boolean {
+type NodeRestrictions = Omit<NodeAccess, 'privileges'>;
+
+/** Whether `access` has all restrictions of `other`. In place of a mask, a hidden column is enough. @param isAnyMaskEnough or another mask */
+function restrictsAsMuch(access: NodeRestrictions, other: NodeRestrictions, isAnyMaskEnough = false): boolean {
+  const hasMask = (column: string, mask: string): boolean =>
+    isAnyMaskEnough ? access.masks.has(column) : access.masks.get(column) === mask;
   return (
     [...other.filters].every((filter) => access.filters.has(filter)) &&
     [...other.hiddenColumns].every((column) => access.hiddenColumns.has(column)) &&
-    [...other.masks].every(([column, mask]) => access.hiddenColumns.has(column) || access.masks.get(column) === mask)
+    [...other.masks].every(([column, mask]) => access.hiddenColumns.has(column) || hasMask(column, mask))
   );
 }
 
@@ -202,7 +206,7 @@ function writesRefusedBy({ columns = [] }: TableRule): readonly TablePrivilege[]
 }
 
 /** The restrictions of a rule, except for two that the compiler adds itself: READERS_FILTER, and the hiding of storage columns such as `$path`. */
-function restrictionsOf({ privileges, filter, columns = [] }: TableRule): Omit<NodeAccess, 'privileges'> {
+function restrictionsOf({ privileges, filter, columns = [] }: TableRule): NodeRestrictions {
   const givesOnlyReading = privileges.every((privilege) => privilege === 'SELECT' || privilege === 'GRANT_SELECT');
   const isReadersFilter = givesOnlyReading && filter === READERS_FILTER;
   const filters = filter === undefined || isReadersFilter ? [] : conjuncts(filter).map(withoutParentheses);
@@ -241,7 +245,7 @@ export function accessOf(root: NodeAccessTree): UserAccess {
 function withoutExcess({ resource, access, children: childTrees }: NodeAccessTree): NodeAccessTree {
   const children = childTrees.map(withoutExcess);
   const nodesWithAccess = children.flatMap(descendants).filter((node) => node.access.privileges.size > 0);
-  const isInheritable = nodesWithAccess.every((node) => mayInherit(node.access, access));
+  const isInheritable = nodesWithAccess.every((node) => restrictsAsMuch(node.access, access, true));
   if (!isInheritable) return { resource, access: NO_NODE_ACCESS, children };
   // True if a child lacks the privilege and a node below the child has it: a deny on the child would also take it from that node.
   const isLackedBelow = (privilege: Privilege) =>
@@ -254,15 +258,6 @@ function withoutExcess({ resource, access, children: childTrees }: NodeAccessTre
   const removedPrivileges = [...access.privileges].filter((privilege) => !privileges.has(privilege));
   for (const privilege of privilegesTakenBy(removedPrivileges)) privileges.delete(privilege);
   return { resource, access: privileges.size === 0 ? NO_NODE_ACCESS : { ...access, privileges }, children };
-}
-
-/** Whether the lower node has every filter and hidden column of the upper node, and masks or hides every column that the upper node masks. */
-function mayInherit(lowerNode: NodeAccess, upperNode: NodeAccess): boolean {
-  return (
-    [...upperNode.filters].every((filter) => lowerNode.filters.has(filter)) &&
-    [...upperNode.hiddenColumns].every((column) => lowerNode.hiddenColumns.has(column)) &&
-    [...upperNode.masks.keys()].every((column) => lowerNode.hiddenColumns.has(column) || lowerNode.masks.has(column))
-  );
 }
 
 function descendants(node: NodeAccessTree): NodeAccessTree[] {

@@ -36,7 +36,6 @@ export class AccessState {
   readonly isOwnershipLost: boolean;
   /** Whether a restriction of reading denies access to the companions (`table$suffix`) of the tables at this node. */
   readonly closesCompanions: boolean;
-  private cachedRightBits: number | null = null;
   private cachedEffect: RuleEffect | null = null;
 
   private constructor(
@@ -88,12 +87,8 @@ export class AccessState {
     return this.isRestricted || (this.flags & OWNERSHIP_TAKEN) !== 0;
   }
 
-  /** The rights that restrictions do not take away, one bit each. Computed on demand, because few states are asked for rights. */
+  /** The rights that restrictions do not take away, one bit each. */
   private get heldBits(): number {
-    return (this.cachedRightBits ??= this.computeHeldRights());
-  }
-
-  private computeHeldRights(): number {
     if (this.isClosedCompanion) return 0;
     const { lostBits } = this.restrictions.restrictionEffect(this.flags);
     return this.givenRights & ~this.takenRights & ~lostBits & ~(this.losesOwnership ? OWNERSHIP : 0);
@@ -260,16 +255,8 @@ function columnsOf(restrictions: readonly Restriction[]): { rules: ColumnRule[];
   };
 }
 
-const RESTRICTION_KEYS = new WeakMap<Restriction, string>();
-
-/** A key for a restriction, computed once. Only equal restrictions have equal keys. */
+/** A key for a restriction. Only equal restrictions have equal keys. */
 function restrictionKey(restriction: Restriction): string {
-  const key = RESTRICTION_KEYS.get(restriction) ?? keyText(restriction);
-  RESTRICTION_KEYS.set(restriction, key);
-  return key;
-}
-
-function keyText(restriction: Restriction): string {
   switch (restriction.kind) {
     case 'filter':
       return JSON.stringify([restriction.expression]);

@@ -24,7 +24,10 @@ describe('a set of small numbers', () => {
 
   it('distinguishes these two pairs, whose words have the same digits in a row', () => {
     const of = (...words: number[]) =>
-      Bitset.fromPredicate(64, (member) => ((words[member >>> 5] ?? 0) & (1 << (member & 31))) !== 0);
+      Bitset.of(
+        64,
+        Array.from({ length: 64 }, (_, i) => i).filter((i) => ((words[i >>> 5] ?? 0) & (1 << (i & 31))) !== 0),
+      );
 
     expect(of(1, 2).key() + of(13, 23).key()).not.toBe(of(1, 21).key() + of(3, 23).key());
   });
@@ -37,7 +40,6 @@ describe('a set of small numbers', () => {
         const sorted = (members: Iterable<number>) => [...new Set(members)].sort((x, y) => x - y);
 
         expect(a.members()).toEqual(sorted(some));
-        expect(Bitset.fromPredicate(SIZE, (member) => some.includes(member)).members()).toEqual(sorted(some));
         expect(a.contains(b)).toBe(others.every((each) => some.includes(each)));
         expect(a.intersects(b)).toBe(others.some((each) => some.includes(each)));
         expect(a.count()).toBe(some.length);

@@ -8,14 +8,6 @@ export class Bitset {
     return new Bitset(words);
   }
 
-  static fromPredicate(size: number, isMember: (member: number) => boolean): Bitset {
-    const words = new Int32Array((size + 31) >>> 5);
-    for (let member = 0; member < size; member++) {
-      if (isMember(member)) words[member >>> 5] = word(words, member >>> 5) | (1 << (member & 31));
-    }
-    return new Bitset(words);
-  }
-
   get size(): number {
     return this.words.length * 32;
   }

@@ -22,20 +22,19 @@ export class NodeAccess {
     /** The nearest node above that changes the access of at least one user, or the root; null for the root itself. */
     private readonly ancestor: NodeAccess | null,
     readonly changes: readonly StateChange[],
-    private readonly changeNumbers: Uint32Array,
   ) {}
 
   /** The access of `count` users at a root without grants and policies. @param isOpenToReaders whether users who only read may run table procedures */
   static withoutEntries(count: number, isOpenToReaders: boolean): NodeAccess {
-    const root = new NodeAccess(null, [], new Uint32Array(count));
+    const root = new NodeAccess(null, []);
     root.cachedStates = new Array<AccessState>(count).fill(AccessState.empty(isOpenToReaders));
     return root;
   }
 
   /** The access at a child node with these grants, policies and settings. */
   childWith(entries: readonly AccessEntry[]): NodeAccess {
-    const changes = entries.length === 0 ? [] : changesByEntries(this.states, entries, this.changeNumbers);
-    return new NodeAccess(this.changes.length === 0 ? (this.ancestor ?? this) : this, changes, this.changeNumbers);
+    const changes = entries.length === 0 ? [] : changesByEntries(this.states, entries);
+    return new NodeAccess(this.changes.length === 0 ? (this.ancestor ?? this) : this, changes);
   }
 
   get states(): readonly AccessState[] {
@@ -62,36 +61,21 @@ function applyChanges(parentStates: readonly AccessState[], changes: readonly St
   return states;
 }
 
-/** The changes of users' access by the grants and policies of a node. @param changeNumbers a scratch buffer: a zero for each user, before and after the call */
-function changesByEntries(
-  parentStates: readonly AccessState[],
-  entries: readonly AccessEntry[],
-  changeNumbers: Uint32Array,
-): StateChange[] {
-  const changes: StateChange[] = [];
+/** The changes of users' access by the grants and policies of a node. */
+function changesByEntries(parentStates: readonly AccessState[], entries: readonly AccessEntry[]): StateChange[] {
+  const changes = new Map<number, StateChange>();
   for (const entry of entries) {
     const nextStates = new Map<AccessState, AccessState>();
-    let lastState: AccessState | null = null;
-    let newState: AccessState | null = null;
     entry.members.forEach((position) => {
-      const changeNumber = changeNumbers[position] ?? 0;
-      const earlierChange = changeNumber === 0 ? undefined : changes[changeNumber - 1];
+      const earlierChange = changes.get(position);
       const oldState = earlierChange?.nodeState ?? parentStates[position];
       if (oldState === undefined) return;
-      // The previous user's `newState` is kept, because successive users mostly have the same state.
-      if (oldState !== lastState || newState === null) {
-        newState = nextStates.get(oldState) ?? oldState.withEntry(entry);
-        nextStates.set(oldState, newState);
-        lastState = oldState;
-      }
-      if (earlierChange) earlierChange.nodeState = newState;
-      else changeNumbers[position] = changes.push({ position, parentState: oldState, nodeState: newState });
+      const nodeState = getOrInsert(nextStates, oldState, () => oldState.withEntry(entry));
+      if (earlierChange) earlierChange.nodeState = nodeState;
+      else changes.set(position, { position, parentState: oldState, nodeState });
     });
   }
-  for (const { position } of changes) changeNumbers[position] = 0;
-  return changes.some(({ parentState, nodeState }) => parentState === nodeState)
-    ? changes.filter(({ parentState, nodeState }) => parentState !== nodeState)
-    : changes;
+  return [...changes.values()].filter(({ parentState, nodeState }) => parentState !== nodeState);
 }
 
 function nodeUsersOf(states: readonly AccessState[]): NodeUsers {
@@ -104,10 +88,8 @@ function nodeUsersOf(states: readonly AccessState[]): NodeUsers {
   const usersByEffect = new Map([...positions].map(([effect, users]) => [effect, Bitset.of(states.length, users)]));
   const userSets = [...usersByEffect].flatMap(([{ privileges }, users]) => (privileges.length > 0 ? [users] : []));
   const usersWithAccess = userSets.reduce((all, users) => all.or(users), Bitset.of(states.length, []));
-  const usersWithClosedCompanions = Bitset.fromPredicate(
-    states.length,
-    (position) => usersWithAccess.has(position) && states[position]?.closesCompanions === true,
-  );
+  const closedPositions = usersWithAccess.members().filter((position) => states[position]?.closesCompanions === true);
+  const usersWithClosedCompanions = Bitset.of(states.length, closedPositions);
   return { usersByEffect, usersWithAccess, usersWithClosedCompanions };
 }
 
@@ -199,6 +181,9 @@ function widenMode(neededModes: Mode[], position: number, mode: Mode): void {
 
 function usersByNeededMode(neededModes: readonly Mode[]): UsersByMode {
   const usersWithMode = (mode: Mode): Bitset =>
-    Bitset.fromPredicate(neededModes.length, (position) => neededModes[position] === mode);
+    Bitset.of(
+      neededModes.length,
+      [...neededModes.keys()].filter((position) => neededModes[position] === mode),
+    );
   return { all: usersWithMode('all'), readOnly: usersWithMode('read-only') };
 }

@@ -176,9 +176,8 @@ function draftsOfRows(usersByRow: readonly RowUsers[], classes: readonly PeopleC
 
 function draftsOfClasses(classes: readonly PeopleClass[]): Draft[] {
   return classes.map(({ requiredRows: rows }, i) => {
-    const mayMatchRows = (otherClass: number): boolean => classes[otherClass]?.allowedRows.contains(rows) === true;
-    const allowedClasses = Bitset.fromPredicate(classes.length, mayMatchRows);
-    return { classes: Bitset.of(classes.length, [i]), rows, allowedClasses };
+    const allowedClasses = classes.flatMap(({ allowedRows }, index) => (allowedRows.contains(rows) ? [index] : []));
+    return { classes: Bitset.of(classes.length, [i]), rows, allowedClasses: Bitset.of(classes.length, allowedClasses) };
   });
 }
 

@@ -20,9 +20,11 @@ export type RulesReading = { kind: 'read'; document: RulesDocument } | { kind: '
  * access control). Every fault is a finding with line and column.
  */
 export function readRules(source: string | Uint8Array): RulesReading {
-  const text = typeof source === 'string' ? source : decodeUtf8(source);
-  if (typeof text !== 'string') return { kind: 'refused', findings: [text] };
-  const faults: PlacedFault[] = [];
+  const text = typeof source === 'string' ? source : new TextDecoder('utf-8', { ignoreBOM: true }).decode(source);
+  const invalidOffset = typeof source === 'string' ? null : firstInvalidOffset(source, text);
+  if (invalidOffset !== null)
+    return refusedReading(text, [{ code: 'json-encoding', message: 'the text is not UTF-8', at: invalidOffset }]);
+  const faults: RuleFault[] = [];
   if (text.startsWith('\ufeff')) {
     return refusedReading(text, [
       { code: 'json-byte-order-mark', message: 'the text begins with a byte order mark', at: 0 },
@@ -44,11 +46,10 @@ interface RuleFault {
   code: string;
   message: string;
   at: number;
+  rule?: string;
 }
 
-type PlacedFault = RuleFault & { rule?: string };
-
-function refusedReading(text: string, faults: readonly PlacedFault[]): RulesReading {
+function refusedReading(text: string, faults: readonly RuleFault[]): RulesReading {
   const positions = new TextPositions(text);
   const findings = faults.map(({ at, ...fault }): Finding => ({
     ...fault,
@@ -58,16 +59,14 @@ function refusedReading(text: string, faults: readonly PlacedFault[]): RulesRead
   return { kind: 'refused', findings };
 }
 
-function decodeUtf8(bytes: Uint8Array): string | Finding {
-  const decodedText = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-  const reencodedBytes = new TextEncoder().encode(decodedText);
-  const firstBadByte = reencodedBytes.findIndex((byte, index) => byte !== bytes[index]);
-  if (firstBadByte < 0 && reencodedBytes.length === bytes.length) return decodedText;
-  const textBefore = new TextDecoder('utf-8', { ignoreBOM: true }).decode(
-    bytes.subarray(0, firstBadByte < 0 ? bytes.length : firstBadByte),
-  );
-  const position = new TextPositions(textBefore).positionOf(textBefore.length);
-  return { code: 'json-encoding', severity: 'error', message: 'the text is not UTF-8', ...position };
+/** The offset in the decoded `text` of the first replacement for invalid bytes; null: all bytes are valid. */
+export function firstInvalidOffset(bytes: Uint8Array, text: string): number | null {
+  const encodedBytes = new TextEncoder().encode(text);
+  const firstDifference = encodedBytes.findIndex((byte, i) => byte !== bytes[i]);
+  if (firstDifference < 0 && encodedBytes.length === bytes.length) return null;
+  // The bytes before the difference may end within a character, which is then decoded to a replacement character.
+  const validBytes = bytes.subarray(0, firstDifference < 0 ? bytes.length : firstDifference);
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(validBytes).replace(/\ufffd+$/, '').length;
 }
 
 /** Reads the value of one key of a rule; undefined: the key is absent. */
@@ -116,7 +115,7 @@ function readRule(
   return Object.fromEntries(fieldEntries.filter(([, value]) => value !== undefined)) as object;
 }
 
-function readDocument(root: JsonNode, faults: PlacedFault[]): RulesDocument | null {
+function readDocument(root: JsonNode, faults: RuleFault[]): RulesDocument | null {
   if (root.kind !== 'object') {
     faults.push({ code: 'rules-wrong-type', message: 'the document must be one object of sections', at: root.at });
     return null;
@@ -134,7 +133,7 @@ function readSection(
   name: keyof RulesDocument,
   patterns: readonly string[],
   root: JsonNode & { kind: 'object' },
-  faults: PlacedFault[],
+  faults: RuleFault[],
 ): object[] {
   const member = root.members.findLast(({ key }) => key === name);
   if (member === undefined) {

@@ -2,7 +2,7 @@ import { READERS_FILTER, TABLE_PRIVILEGES, type TablePrivilege } from '../docume
 import type { AccessFact } from './access-fact.js';
 import type { EngineSets } from './engine-sets.js';
 import { INFORMATION_SCHEMA, type SchemaName, type TableName } from './evaluator.js';
-import { addWord, type Bitset, BitsetPool, wordAt, WordMarks } from './sparse-bitset.js';
+import { addWord, type Bitset, wordAt, WordMarks } from './sparse-bitset.js';
 import { getOrInsert } from '../../kernel/collections.js';
 import type { WorkBudget } from '../document/work-budget.js';
 
@@ -209,14 +209,12 @@ export class AccessSets {
   readonly filters = new Map<string, Bitset>();
   readonly hiddenColumns = new Map<string, Bitset>();
   readonly masks = new Map<string, Map<string, Bitset>>();
-  private readonly emptySetPool: BitsetPool;
 
   /** @param budget is charged for each new set */
   constructor(
     private readonly wordCount: number,
     private readonly budget: WorkBudget | null,
   ) {
-    this.emptySetPool = new BitsetPool(wordCount);
     const createSet = (): Bitset => new Uint32Array(wordCount);
     this.usersByPrivilege = {
       ...{ SELECT: createSet(), INSERT: createSet(), DELETE: createSet() },
@@ -256,12 +254,11 @@ export class AccessSets {
     this.filters.clear();
     this.hiddenColumns.clear();
     this.masks.clear();
-    this.emptySetPool.takeBack(activeWords);
   }
 
   private newUserSet(): Bitset {
     this.budget?.spend(COST_PER_NEW_SET + this.wordCount);
-    return this.emptySetPool.takeEmptySet();
+    return new Uint32Array(this.wordCount);
   }
 }
 

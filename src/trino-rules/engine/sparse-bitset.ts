@@ -32,33 +32,6 @@ export function bitset(wordCount: number, positions: Iterable<number>): Bitset {
   return words;
 }
 
-/** Cuts empty sets from larger blocks, because allocating an array for each set would take longer than filling it. */
-export class BitsetPool {
-  private block: Bitset = new Uint32Array(0);
-  private usedWordCount = 0;
-  private setsPerBlock = 1;
-
-  constructor(private readonly wordCount: number) {}
-
-  takeEmptySet(): Bitset {
-    if (this.usedWordCount === this.block.length) {
-      this.setsPerBlock = Math.min(this.setsPerBlock * 2, MAX_SETS_PER_BLOCK);
-      this.block = new Uint32Array(this.setsPerBlock * this.wordCount);
-      this.usedWordCount = 0;
-    }
-    return this.block.subarray(this.usedWordCount, (this.usedWordCount += this.wordCount));
-  }
-
-  /** Empties the sets of the current block, so that `takeEmptySet` returns them again. @param activeWords indexes of all words that may have members */
-  takeBack(activeWords: Uint32Array): void {
-    for (let setStart = 0; setStart < this.usedWordCount; setStart += this.wordCount)
-      for (const index of activeWords) this.block[setStart + index] = 0;
-    this.usedWordCount = 0;
-  }
-}
-
-const MAX_SETS_PER_BLOCK = 256;
-
 export function allWordIndexes(wordCount: number): Uint32Array {
   return new Uint32Array(wordCount).map((_, index) => index);
 }
@@ -141,14 +114,8 @@ export function addNewMembers(
 }
 
 export function hasMember({ wordIndexes, words }: SparseBitset, position: number): boolean {
-  const index = position >>> 5;
-  let [low, high] = [0, wordIndexes.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (wordAt(wordIndexes, middle) < index) low = middle + 1;
-    else high = middle;
-  }
-  return wordAt(wordIndexes, low) === index && (wordAt(words, low) & (1 << (position & 31))) !== 0;
+  const i = wordIndexes.indexOf(position >>> 5);
+  return i >= 0 && (wordAt(words, i) & (1 << (position & 31))) !== 0;
 }
 
 /** The positions of the members in one word (32 bits) of a set, ascending. */

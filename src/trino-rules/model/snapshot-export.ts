@@ -39,21 +39,15 @@ export type ExportedRow = Readonly<Record<string, unknown>> & {
  */
 export function exportSnapshot(snapshot: RowsOfSnapshot, descriptions = NO_DESCRIPTIONS): ExportedSnapshot {
   const exporter = new RowExporter(snapshot);
-  const groups = snapshot.groups.map((group) =>
-    withDescription(exporter.exportGroup(group), descriptions.groups.get(group.id)),
-  );
-  const grants = snapshot.grants.map((grant) =>
-    withDescription(exporter.exportGrant(grant), descriptions.grants.get(grant.id)),
-  );
-  const policies = snapshot.policies.map((row) =>
-    withDescription(exporter.exportPolicy(row), descriptions.policies.get(row.id)),
-  );
-  const guarantees = [...(snapshot.guarantees ?? [])]
-    .sort((a, b) => compareNames(a.name, b.name))
-    .map((row) => withDescription(exporter.exportGuarantee(row), descriptions.guarantees.get(row.id)));
+  const { users, guarantees: guaranteeRows = [] } = snapshot;
+  const groups = described(snapshot.groups, descriptions.groups, (row) => exporter.exportGroup(row));
+  const grants = described(snapshot.grants, descriptions.grants, (row) => exporter.exportGrant(row));
+  const policies = described(snapshot.policies, descriptions.policies, (row) => exporter.exportPolicy(row));
+  const sortedGuarantees = guaranteeRows.toSorted((a, b) => compareNames(a.name, b.name));
+  const guarantees = described(sortedGuarantees, descriptions.guarantees, (row) => exporter.exportGuarantee(row));
   return {
     version: 1,
-    users: snapshot.users
+    users: users
       .filter(({ id }) => exporter.namedUsers.has(id))
       .map(({ name, isActive }) => ({ name, ...(!isActive && { is_active: false as const }) }))
       .sort((a, b) => compareNames(a.name, b.name)),
@@ -135,8 +129,15 @@ function nameOf(namesById: ReadonlyMap<number, string>, id: number): string {
   return name;
 }
 
-function withDescription<T extends object>(row: T, description: string | undefined): T & { description?: string } {
-  return description === undefined ? row : { ...row, description };
+function described<Row extends { id: number }, Form extends object>(
+  rows: readonly Row[],
+  descriptions: ReadonlyMap<number, string>,
+  exportRow: (row: Row) => Form,
+): (Form & { description?: string })[] {
+  return rows.map((row) => {
+    const description = descriptions.get(row.id);
+    return { ...exportRow(row), ...(description !== undefined && { description }) };
+  });
 }
 
 /** Orders rows by node, then by column, then by all other content. */

@@ -6,7 +6,8 @@ import { rulesText } from '../compile/rules-text.js';
 import type { Finding } from '../document/finding.js';
 import { FRESH_PREFIX } from '../document/open-names.js';
 import { WorkBudget } from '../document/work-budget.js';
-import { checkRules, prove, withEngine } from './check.js';
+import { checkRules, withEngine } from './check.js';
+import { prove } from './proof.js';
 
 const WORDS_OF_128 = 4;
 

@@ -4,19 +4,16 @@ import { BudgetExceeded, WorkBudget } from '../document/work-budget.js';
 import { checkInvariants } from '../lint/invariants.js';
 import { checkMarker, openPatternFindings } from '../lint/open-patterns.js';
 import { unreachableRules } from '../lint/unreachable-rules.js';
-import { isReplacementSafe } from '../model/named-others.js';
 import { namesOf, nodeKey } from '../model/node.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { PatternCache } from '../document/pattern-cache.js';
 import type { RulesDocument } from '../document/rules-document.js';
 import { EngineSets } from '../engine/engine-sets.js';
 import { UserUniverse } from '../engine/user-universe.js';
-import { Counterexamples, Differences } from './counterexample.js';
-import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries, ExpectedRoutines } from './expected-rights.js';
 import { GuaranteeJudge, MAX_WITNESSES } from './guarantee-judge.js';
 import { type FormerBreachTest, type JudgedRules, verdictsOf } from '../answers/guarantee-verdicts.js';
 import { PrincipalIndex } from './principal-index.js';
-import { proveData, proveRights } from './proof.js';
+import { prove } from './proof.js';
 
 /** The limit of work steps for a text of up to one mebibyte: some seconds of work. The limit for a longer text is higher in proportion. */
 const COST_PER_MEBIBYTE = 150_000_000;
@@ -83,33 +80,6 @@ function proofSteps({ users, grants, policies, guarantees = [] }: Snapshot): num
   return stepsPerNode * new Set(nodeKeys).size * (policies.length + 1) + ownerSteps;
 }
 
-/** Limit of the reported differences. A final finding gives the number of the others. */
-const MAX_COUNTEREXAMPLES = 20;
-
-/**
- * Proves that the rules give exactly the access of the snapshot. One invented name stands for everybody whom no pattern lists. Each
- * difference is an error with a counterexample.
- * @param engine its users must begin with those of `principals`, in the same order
- * @param judge receives all access by the rules; null: there are no guarantees
- */
-export function prove(
-  engine: EngineSets,
-  snapshot: Snapshot,
-  principals: PrincipalIndex,
-  judge: GuaranteeJudge | null = null,
-): Finding[] {
-  const strangers = engine.universe.strangers.map((name) => ({ kind: 'stranger', name }) as const);
-  const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES, judge);
-  const routines = new ExpectedRoutines(snapshot, principals, engine.wordCount);
-  const engineHolders = expectedEngineRights(snapshot, principals, engine.wordCount);
-  const queries = new ExpectedQueries(snapshot, principals, engine, engineHolders);
-  const usersWithAccess = proveData(engine, snapshot, principals, { routines, engineHolders, queries }, differences);
-  const impersonation = new ExpectedImpersonation(snapshot, principals, engine, isReplacementSafe);
-  const sources = { usersWithAccess, routines, engineHolders, queries, impersonation };
-  proveRights(engine, snapshot, principals, sources, differences);
-  return findingsOf(differences, engine, snapshot);
-}
-
 /** Calls `judge` for rules. Returns an error instead if the names that a pattern matches cannot all be listed, or if the work exceeds `budget`. */
 export function withEngine(
   rules: RulesDocument,
@@ -151,13 +121,4 @@ function namesIn({ grants, policies, settings, guarantees = [] }: Snapshot): str
   ]);
   const closedCatalogs = metadataCatalog === null ? [] : [metadataCatalog];
   return [...nodes, ...writableCatalogs, ...readableCatalogs, ...closedCatalogs, ...sessionProperties];
-}
-
-function findingsOf(differences: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
-  const { reportedDifferences, differenceCount: total } = differences;
-  const counterexamples = new Counterexamples(rules, snapshot, patterns);
-  const findings = reportedDifferences.map((difference) => counterexamples.findingFor(difference));
-  if (total <= reportedDifferences.length) return findings;
-  const message = `${total - reportedDifferences.length} more differences between the rules and the grants are not listed`;
-  return [...findings, { code: 'proof-difference', severity: 'error', message }];
 }

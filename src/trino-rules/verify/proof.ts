@@ -8,20 +8,67 @@ import { callsKillQuery } from '../model/rights.js';
 import { KILL_QUERY, SYSTEM } from '../model/node.js';
 import { isReplacementSafe } from '../model/named-others.js';
 import type { Snapshot } from '../model/snapshot.js';
-import type { Differences } from './counterexample.js';
-import type { ExpectedImpersonation, ExpectedQueries, ExpectedRoutines } from './expected-rights.js';
+import type { Finding } from '../document/finding.js';
+import { Counterexamples, Differences } from './counterexample.js';
+import type { GuaranteeJudge } from './guarantee-judge.js';
+import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries, ExpectedRoutines } from './expected-rights.js';
 import type { PrincipalIndex } from './principal-index.js';
 import { SchemaComparison } from '../engine/schema-comparison.js';
 import { SchemaTables } from '../engine/schema-tables.js';
 import { entriesByNode, withOpenSchemas } from './access-entries.js';
 import { ExpectedReach, ExpectedScope } from './expected-scope.js';
 
+/** Limit of the reported differences. A final finding gives the number of the others. */
+const MAX_COUNTEREXAMPLES = 20;
+
+/**
+ * Proves that the rules give exactly the access of the snapshot. One invented name stands for everybody whom no pattern lists. Each
+ * difference is an error with a counterexample.
+ * @param engine its users must begin with those of `principals`, in the same order
+ * @param judge receives all access by the rules; null: there are no guarantees
+ */
+export function prove(
+  engine: EngineSets,
+  snapshot: Snapshot,
+  principals: PrincipalIndex,
+  judge: GuaranteeJudge | null = null,
+): Finding[] {
+  const strangers = engine.universe.strangers.map((name) => ({ kind: 'stranger', name }) as const);
+  const differences = new Differences([...principals.subjects, ...strangers], MAX_COUNTEREXAMPLES, judge);
+  const routines = new ExpectedRoutines(snapshot, principals, engine.wordCount);
+  const engineHolders = expectedEngineRights(snapshot, principals, engine.wordCount);
+  const queries = new ExpectedQueries(snapshot, principals, engine, engineHolders);
+  const usersWithAccess = proveData(engine, snapshot, principals, { routines, engineHolders, queries }, differences);
+  const impersonation = new ExpectedImpersonation(snapshot, principals, engine, isReplacementSafe);
+  const sources = { usersWithAccess, routines, engineHolders, queries, impersonation };
+  const expectedRights = new ExpectedRights(engine, snapshot, principals, sources);
+  const judgedScopes = (snapshot.guarantees ?? []).flatMap(({ scopes }) => scopes);
+  const routineScopes = judgedScopes.filter(({ privileges }) => privileges.some(isRoutinePrivilege));
+  const rightAdditions = {
+    sessionProperties: snapshot.settings.sessionProperties,
+    routines: [...routines.nodes, KILL_QUERY, ...routineScopes.map(({ resource }) => resource)],
+    asksOwners: queries.hasOwnerEntries || judgedScopes.some(({ resource }) => resource.queries !== undefined),
+  };
+  for (const right of everyRight([engine], rightAdditions, freshNameChooser(engine.patterns)))
+    differences.compare(() => right, engine.everyWordIndex, holders(engine, right), expectedRights.holders(right));
+  return findingsOf(differences, engine, snapshot);
+}
+
+function findingsOf(differences: Differences, { rules, patterns }: EngineSets, snapshot: Snapshot): Finding[] {
+  const { reportedDifferences, differenceCount: total } = differences;
+  const counterexamples = new Counterexamples(rules, snapshot, patterns);
+  const findings = reportedDifferences.map((difference) => counterexamples.findingFor(difference));
+  if (total <= reportedDifferences.length) return findings;
+  const message = `${total - reportedDifferences.length} more differences between the rules and the grants are not listed`;
+  return [...findings, { code: 'proof-difference', severity: 'error', message }];
+}
+
 /**
  * Compares the access to data by the rules and by the grants, for all users at all nodes that grants or rules name, and at one fresh name
  * for each level. The fresh name represents all other names, because rules cannot tell them apart.
  * @returns users who may execute queries: service accounts, and users to whom grants give at least one privilege that statements use
  */
-export function proveData(
+function proveData(
   engine: EngineSets,
   snapshot: Snapshot,
   principals: PrincipalIndex,
@@ -85,28 +132,7 @@ export function proveData(
   }
 }
 
-/** Compares the rights that rules and grants give: over queries, impersonation, functions, procedures and session properties, for all users. */
-export function proveRights(
-  engine: EngineSets,
-  snapshot: Snapshot,
-  principals: PrincipalIndex,
-  sources: RightSources,
-  differences: Differences,
-): void {
-  const expectedRights = new ExpectedRights(engine, snapshot, principals, sources);
-  const judgedScopes = (snapshot.guarantees ?? []).flatMap(({ scopes }) => scopes);
-  const routineScopes = judgedScopes.filter(({ privileges }) => privileges.some(isRoutinePrivilege));
-  const rightAdditions = {
-    sessionProperties: snapshot.settings.sessionProperties,
-    routines: [...sources.routines.nodes, KILL_QUERY, ...routineScopes.map(({ resource }) => resource)],
-    asksOwners: sources.queries.hasOwnerEntries || judgedScopes.some(({ resource }) => resource.queries !== undefined),
-  };
-  for (const right of everyRight([engine], rightAdditions, freshNameChooser(engine.patterns))) {
-    differences.compare(() => right, engine.everyWordIndex, holders(engine, right), expectedRights.holders(right));
-  }
-}
-
-export interface RightSources {
+interface RightSources {
   /** Users who may execute queries: service accounts, and users with at least one privilege that statements use. */
   usersWithAccess: Bitset;
   routines: ExpectedRoutines;
