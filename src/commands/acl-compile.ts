@@ -29,7 +29,6 @@ interface Options {
   json?: true;
 }
 
-/** The result of a compilation: a file, with its findings and figures. */
 interface Artefact {
   name: string;
   content: string | Uint8Array;

@@ -29,9 +29,8 @@ export async function diffRulesFiles(
     const problemsByText = groupBy(comparison.problems, ({ file, message }) => `${file} ${message}`);
     const problems = [...problemsByText.values()].map(([{ file, rule, at, message }, ...otherProblems]) => {
       const [path, rulesFile] = file === 'before' ? [oldPath, oldFile] : [newPath, newFile];
-      const { line, column } = rulesFile.placeOf(at);
       const moreText = otherProblems.length > 0 ? ` (and ${otherProblems.length} more)` : '';
-      return `${path}:${line}:${column} ${rule}: ${message}${moreText}`;
+      return `${rulesFile.placeText(path, at)} ${rule}: ${message}${moreText}`;
     });
     if (users === undefined) problems.push('name the users and their groups with --users FILE');
     throw new UnusableInput(problems);

@@ -96,9 +96,9 @@ async function explainFromFile(name: string, path: string, users: string | undef
 
 function fileExplanation(path: string, file: ParsedRulesFile, explanation: ForeignExplanation): FileExplanation {
   if (explanation.kind === 'undecided') {
-    const { line, column } = file.placeOf(explanation.at);
     const advice = explanation.isForGroups ? ': name the users and their groups with --users FILE' : '';
-    throw new UnusableInput([`${path}:${line}:${column} ${explanation.rule.place}: ${explanation.message}${advice}`]);
+    const placeText = file.placeText(path, explanation.at);
+    throw new UnusableInput([`${placeText} ${explanation.rule.place}: ${explanation.message}${advice}`]);
   }
   const { allowed, rule, consideredRules: considered, section, isAbsent, refusalReason: refusedFor } = explanation;
   return {
@@ -137,7 +137,6 @@ function recordedAccessLines(explanation: ExplainedAccess): [string, string | nu
   ];
 }
 
-/** A restriction as text, such as `row filter 3 on sales.eu.orders.email`. */
 function restrictionText({ policy_id: id, kind, resource }: ExplainedAccess['restrictions'][number]): string {
   const { column, ...node } = resource;
   return `${kind.replace('_', ' ')} ${id} on ${[nodeText(node) || 'everything', column ?? []].flat().join('.')}`;

@@ -22,7 +22,6 @@ interface Options {
   json?: true;
 }
 
-/** A finding with its place, as the command's JSON has it. */
 type PlacedImportFinding = Omit<ImportFinding, 'at'> & Place;
 
 /**

@@ -19,7 +19,6 @@ interface Options {
   metadataCatalog?: string;
 }
 
-/** The verdicts of all guarantees on one file. */
 interface TestedFile {
   file: string;
   rulesFile: ParsedRulesFile;
@@ -52,7 +51,7 @@ export async function testGuarantees(
     );
     if (judgement.kind === 'undecided')
       throw new UnusableInput(
-        judgement.problems.map(({ rule, at, message }) => `${placeText(name, rulesFile, at)} ${rule}: ${message}`),
+        judgement.problems.map(({ rule, at, message }) => `${rulesFile.placeText(name, at)} ${rule}: ${message}`),
       );
     testedFiles.push({ file: name, rulesFile, verdicts: judgement.verdicts });
   }
@@ -63,17 +62,12 @@ export async function testGuarantees(
   return testedFiles.some(({ verdicts }) => verdicts.some(({ isBroken }) => isBroken)) ? 1 : 0;
 }
 
-function placeText(file: string, rulesFile: ParsedRulesFile, offset: number): string {
-  const { line, column } = rulesFile.placeOf(offset);
-  return `${file}:${line}:${column}`;
-}
-
 function reportLines(files: readonly TestedFile[], serviceAccounts: readonly string[]): string[] {
   const lines = files.flatMap(({ file, rulesFile, verdicts }) =>
     verdicts.flatMap(({ guarantee, isBroken, brokenBy, breaches }) => [
       `${file}: ${isBroken ? 'BROKEN' : 'holds'}  ${guarantee.name}`,
       ...breaches.map(({ message, rule }) =>
-        rule === null ? `  ${message}` : `  ${message} by ${rule.place} (${placeText(file, rulesFile, rule.at)})`,
+        rule === null ? `  ${message}` : `  ${message} by ${rule.place} (${rulesFile.placeText(file, rule.at)})`,
       ),
       ...(brokenBy > breaches.length ? [`  ${brokenBy} in all`] : []),
     ]),

@@ -47,7 +47,6 @@ async function readPassword(path: string | undefined): Promise<string> {
   return file.bytes.toString().replace(/\r?\n$/, '');
 }
 
-/** Asks for the password at the terminal, without echo. */
 async function askPassword(): Promise<string> {
   process.stderr.write('password: ');
   const mutedOutput = new Writable({ write: (_, __, done) => done() });

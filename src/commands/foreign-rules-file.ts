@@ -18,6 +18,8 @@ export interface ParsedRulesFile {
   rules: ForeignRules;
   at: number;
   placeOf(offset: number): Place;
+  /** The place as text: `rules.json:12:3`. */
+  placeText(path: string, offset: number): string;
   text: string;
 }
 
@@ -47,7 +49,11 @@ export async function readForeignRulesFile(bytes: Uint8Array): Promise<ForeignRu
       problems: problems.map(({ message, at }) => withPlace({ message, at: rules.toFile(at) })),
     };
   const placeOf = (offset: number): Place => positions.positionOf(rules.toFile(offset));
-  return { kind: 'read', rules: reading.rules, at: reading.at, placeOf, text: rules.text };
+  const placeText = (path: string, offset: number): string => {
+    const { line, column } = placeOf(offset);
+    return `${path}:${line}:${column}`;
+  };
+  return { kind: 'read', rules: reading.rules, at: reading.at, placeOf, placeText, text: rules.text };
 
   function withPlace({ message, at }: { message: string; at: number }): { message: string } & Place {
     return { message, ...positions.positionOf(at) };

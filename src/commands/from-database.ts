@@ -52,11 +52,7 @@ function withPublishing<T>(
 }
 
 /** Waits for a run and prints how it ended. @returns the exit code */
-async function reportRun(
-  modules: INestApplicationContext,
-  run: Promise<RunResult>,
-  json: boolean,
-): Promise<number> {
+async function reportRun(modules: INestApplicationContext, run: Promise<RunResult>, json: boolean): Promise<number> {
   const runResult = await withProgress('the run is under way', run);
   if (runResult.kind === 'busy') {
     printRemark(`another run has been under way for ${LOCK_TIMEOUT_MS / 1000} s`);
@@ -68,7 +64,6 @@ async function reportRun(
   return printRun(outcome, json, { published, now: modules.get(Clock).now() });
 }
 
-/** Logs which rights at the target are missing, before the failure is reported. */
 async function logMissingRights(reason: RunFailure['reason'], modules: INestApplicationContext): Promise<void> {
   if (reason === 'forbidden') await modules.get(TargetProbe).checkAll();
 }
@@ -90,7 +85,6 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
   });
 }
 
-/** The state of publishing, with the newest versions. */
 export function statusFromDatabase(limit: number): Promise<ShownStatus> {
   return withPublishing('acl status', async (modules) => {
     const { items } = await modules.get(PublicationHistory).list({ limit, after: null });

@@ -31,7 +31,6 @@ export class Lifetime {
     for (const signal of END_SIGNALS) process.on(signal, () => void this.endBySignal(signal));
   }
 
-  /** Runs `work`, then closes everything that was opened, also if `work` fails. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

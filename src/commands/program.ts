@@ -26,7 +26,6 @@ export const computeAction = <A extends unknown[]>(
 
 const help = new Help();
 
-/** All commands, also those inside groups of commands. */
 function commandsOf(command: Command): Command[] {
   return help.visibleCommands(command).flatMap((each) => {
     if (each.name() === 'help') return [];
@@ -38,7 +37,6 @@ function commandsOf(command: Command): Command[] {
 export function newProgram(name: string, description: string): Command {
   const program = new Command(name).description(description).version(VERSION);
   const writeErr = (text: string): void => text.trimEnd().split('\n').forEach(printRemark);
-  // The command's name after the name of its group.
   const subcommandTerm = (command: Command): string =>
     (command.parent?.parent ? `${command.parent.name()} ` : '') + help.subcommandTerm(command);
   program.configureHelp({ visibleCommands: commandsOf, subcommandTerm });

@@ -1,7 +1,6 @@
 import type { Database } from '../platform/database/database.js';
 import { codeOf } from '../platform/files/plain-file.js';
 
-/** An address to listen on, with the settings that decide it. */
 export interface ListenAddress {
   host: string;
   port: number;
@@ -59,7 +58,6 @@ export function databaseFailure(error: unknown, setting: string): string | null 
 interface KnownFailure {
   /** Matches error codes of Node or PostgreSQL (SQLSTATE). */
   codes?: RegExp;
-  /** Matches messages, for errors without a code. */
   messages?: RegExp;
   advice: (setting: string, message: string) => string;
 }

@@ -41,7 +41,6 @@ export async function importUsers(path: string, { rules, withRegistered, dryRun,
 /** A user of the list that is or may be a program, by the rights that the rules give. */
 interface Program extends LineProblem {
   name: string;
-  /** Whether the user is a program for certain, and so gets no account. */
   isCertain: boolean;
 }
 
@@ -50,15 +49,11 @@ async function programsOf(path: string, userList: string): Promise<Program[]> {
   const rulesFile = await readForeignRules(path);
   const users = readUsers(userList).filter(({ name }) => name !== '');
   const lineOf = (name: string): number | null => users.find((user) => user.name === name)?.line ?? null;
-  const placeText = (offset: number, rule: string | null): string => {
-    const { line, column } = rulesFile.placeOf(offset);
-    return `${path}:${line}:${column} ${rule ?? ''}`;
-  };
   const budget = importBudget(rulesFile);
   return withinBudget(`${path}: the rules combine more names and users than can be compared`, () => {
     const userRules = rulesForUsers(rulesFile.rules, users, budget);
     const certainPrograms = userRules.programFindings.flatMap(({ people, what, rule, at }) => {
-      const reason = `${placeText(at, rule)} lets it act as others`;
+      const reason = `${rulesFile.placeText(path, at)} ${rule ?? ''} lets it act as others`;
       return people.map((name, i) => {
         const message = `${JSON.stringify(name)} gets no account, because ${reason}: write ${what[i] ?? ''}, or user: before the name of a person`;
         return { name, line: lineOf(name), message, isCertain: true };
@@ -66,7 +61,7 @@ async function programsOf(path: string, userList: string): Promise<Program[]> {
     });
     const likelyPrograms = [...writersWithoutMark(rulesFile.rules, userRules, newPatternCache(budget))].map(
       ([name, { at, place }]) => {
-        const reason = `${placeText(at, place)} lets it own or write, and the list has neither an address nor a group of it`;
+        const reason = `${rulesFile.placeText(path, at)} ${place} lets it own or write, and the list has neither an address nor a group of it`;
         const message = `${JSON.stringify(name)} looks like a program, because ${reason}: write engine:${name}, or user:${name} for a person`;
         return { name, line: lineOf(name), message, isCertain: false };
       },

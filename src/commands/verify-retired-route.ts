@@ -74,7 +74,6 @@ async function beginningOf(stream: Readable): Promise<string> {
   return Buffer.concat(chunks).subarray(0, MAX_READ_BYTES).toString('utf8');
 }
 
-/** The result of one probe of the former host. */
 export type RouteAnswer =
   | { kind: 'answer'; probe: string; status: number; headers: Readonly<Record<string, string>>; body: string }
   | { kind: 'silence'; probe: string; reason: string };
@@ -85,7 +84,6 @@ export type RouteAnswer =
  */
 interface RouteVerdict {
   verdict: 'retired' | 'reachable' | 'unknown';
-  /** One line to print for each probe, with its result. */
   lines: string[];
 }
 

@@ -3,7 +3,6 @@ import type { JsonNode } from '../../kernel/json-reader.js';
 /** A text inside a file, such as a rules file inside a manifest. */
 export interface EmbeddedText {
   text: string;
-  /** Converts an offset in the text to the offset in the file. */
   toFile(offset: number): number;
 }
 

@@ -176,7 +176,6 @@ export function sizeFindings(bytes: number, containerKind: 'config-map' | 'file'
   return [{ code: isTooLarge ? 'too-large' : 'nearly-too-large', message, at }];
 }
 
-/** The rules in a file's manifests, and findings about the manifests. */
 export interface ManifestReading {
   rules: EmbeddedText[];
   findings: PlacedFinding[];
@@ -247,7 +246,6 @@ interface SubPathMount {
 
 const POD_SPEC_PATHS = [['spec'], ['spec', 'template', 'spec'], ['spec', 'jobTemplate', 'spec', 'template', 'spec']];
 
-/** The mounts by `subPath` in a workload. Empty for other objects. */
 function readMounts(node: ManifestNode): SubPathMount[] {
   return POD_SPEC_PATHS.flatMap((path) => {
     const spec = entryOf(node, ...path)?.value;

@@ -2,7 +2,6 @@ import type { Severity } from '../../trino-rules/document/finding.js';
 
 interface Check {
   severity: Severity;
-  /** Whether the engine refuses a file with this finding. */
   isRefused: boolean;
   /** The effect of the finding on the engine, and the cure; one paragraph. */
   explanation: string;

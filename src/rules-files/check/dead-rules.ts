@@ -5,7 +5,7 @@ import type { PlacedFinding } from './checks.js';
 import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import { newUserPattern } from '../java/replacement.js';
-import { judgeCoverage } from '../../trino-rules/document/rule-language.js';
+import { type Coverage, judgeCoverage } from '../../trino-rules/document/rule-language.js';
 import { NO_RULES } from '../../trino-rules/document/rules-document.js';
 import { displayName } from '../../trino-rules/engine/access-fact.js';
 import { RuleTrie } from '../../trino-rules/engine/rule-trie.js';
@@ -89,7 +89,6 @@ const COVERAGE_LIMITS = { characters: 20_000, nodes: 10_000, stepsPerCharacter: 
 /** The texts of a rule's patterns by field; undefined matches any name. */
 type PatternTexts = readonly (string | undefined)[];
 
-/** Finds rules of one section that never decide, by comparing the patterns of their fields. */
 class SectionJudge {
   private readonly patterns: PatternCache;
   /** Patterns of users, separate from `patterns`, because a user may have the name that is invented for an object. */
@@ -172,21 +171,18 @@ class SectionJudge {
     const narrowLanguage = patterns.language(narrowText);
     if (narrowLanguage.kind === 'names') {
       this.budget.spend(narrowLanguage.names.size * COST_PER_LOOKUP);
-      return [...narrowLanguage.names].every((name) => patterns.matches(wideText, name));
+      return patterns.listsOnly(narrowText, (name) => patterns.matches(wideText, name));
     }
     return patterns.language(wideText).kind === 'open' && this.coverageBy([narrowText], [[wideText]]) === 'covered';
   }
 
-  private coverageOf(index: number): 'covered' | 'uncovered' | 'undecided' {
+  private coverageOf(index: number): Coverage {
     const ownTexts = this.texts[index] ?? [];
     const earlierRuleTexts = this.texts.slice(0, index).filter((texts) => this.mayOverlap(texts, ownTexts));
     return this.coverageBy(ownTexts, earlierRuleTexts);
   }
 
-  private coverageBy(
-    ownTexts: PatternTexts,
-    earlierTexts: readonly PatternTexts[],
-  ): 'covered' | 'uncovered' | 'undecided' {
+  private coverageBy(ownTexts: PatternTexts, earlierTexts: readonly PatternTexts[]): Coverage {
     const characterCount = [ownTexts, ...earlierTexts].flat().reduce((sum, text) => sum + (text?.length ?? 0), 0);
     if (characterCount > COVERAGE_LIMITS.characters) return 'undecided';
     this.budget.spend(COVERAGE_LIMITS.leastSteps + characterCount * COVERAGE_LIMITS.stepsPerCharacter);

@@ -10,7 +10,6 @@ import {
   TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
 
-/** A rule of any rules file, as the engine would apply it. */
 export interface ForeignRule {
   section: SectionName;
   index: number;
@@ -22,7 +21,6 @@ export interface ForeignRule {
   patterns: ReadonlyMap<string, ForeignPattern>;
   /** The rights that the rule gives: words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
   rights: readonly string[];
-  /** The rule's row filter; null: the rule has no filter. */
   filter: ForeignExpression | null;
   /** Hidden and masked columns without duplicates. */
   columns: readonly ForeignColumn[];
@@ -45,7 +43,6 @@ export interface ForeignExpression {
 
 export interface ForeignColumn {
   name: string;
-  /** False: the column is hidden. */
   allow: boolean;
   mask: ForeignExpression | null;
 }

@@ -36,7 +36,6 @@ export interface Loophole {
   code: PlacedFinding['code'];
   /** The least catalog mode with which a person can use the loophole. Default: `read-only`. */
   mode?: 'all' | 'none';
-  /** Whether the loophole is reported at most once for a file. */
   isReportedOnce?: true;
   /** Whether the loophole is possible, judged by the rule alone. If true, `example` is called for each table and person. */
   mayApplyTo(rule: ForeignRule): boolean;
@@ -210,7 +209,6 @@ export class LoopholeSearch {
     });
   }
 
-  /** The rules whose pattern of users matches a name, in their order. */
   private rulesForUser(rules: readonly ForeignRule[], name: string): ForeignRule[] {
     const trie = getOrInsert(this.userTries, rules, () => {
       const newTrie = new RuleTrie(this.budget);
@@ -272,7 +270,6 @@ export class LoopholeSearch {
       .slice(0, MAX_TRIED_NAMES[level]);
   }
 
-  /** Examples of people whom `rule` and `otherRule` match. */
   private *peopleOf(catalog: string, rule: ForeignRule, otherRule: ForeignRule): Iterable<Person> {
     const entryRules = (this.catalogRules ?? []).filter((each) => this.isAboutCatalog(each, catalog));
     const userTexts = [rule, otherRule].map((each) => this.textOf(each, 'user'));

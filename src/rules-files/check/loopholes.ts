@@ -24,7 +24,6 @@ import type { SectionName } from './engine-format.js';
 const MAX_WORK_STEPS = 60_000_000;
 /** The search for rules with the loophole `door-procedure` stops when it has found more than this many. */
 const MAX_PROCEDURE_RULES = 20;
-/** The most rules that one finding lists by name. */
 const MAX_NAMED_RULES = 4;
 
 /**
@@ -257,7 +256,6 @@ const GATED_SECTIONS = [
 
 type GatedSection = (typeof GATED_SECTIONS)[number][0];
 
-/** Rights that need the catalog's mode `all`. */
 const WRITE_RIGHTS = ['INSERT', 'UPDATE', 'DELETE', 'OWNERSHIP', 'GRANT_SELECT'];
 /** The table from which JDBC drivers list tables. */
 const JDBC_TABLES: Path = [SYSTEM, 'jdbc', 'tables'];

@@ -144,7 +144,6 @@ function isObjectName(name: string): boolean {
 /** A right on named things, such as ownership of catalogs. The first rule that matches user and name decides. If no rule matches, the user lacks the right. */
 interface NameRight {
   section: SectionName;
-  /** The rule's field that contains the pattern of names. */
   field: string;
   /** Whether a rule without `field` is ignored. Otherwise such a rule matches all names. */
   isFieldRequired?: true;

@@ -18,7 +18,6 @@ export type ForeignExplanation =
       /** Rules that the engine tries before `rule`, among them catalog rules. */
       consideredRules: ForeignRule[];
       section: SectionName;
-      /** Whether the file lacks this section. */
       isAbsent: boolean;
       /** Why the rule's filter or masks make the engine refuse the allowed statement; null: they do not. */
       refusalReason: string | null;

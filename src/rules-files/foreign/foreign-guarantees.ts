@@ -64,7 +64,6 @@ function principalsByName(decoder: SnapshotDecoder, serviceAccounts: readonly st
   return { names: namesByType, readPrincipal };
 }
 
-/** The access of a person that breaks a guarantee. */
 export interface ForeignBreach extends Pick<Witness, 'privilege' | 'fact'> {
   /** The person's name. A name from `markRepresentative` stands for all users whom no rule names. */
   person: string;

@@ -162,7 +162,6 @@ export class DifferenceFindings {
     return isFiltered && fact.privilege !== 'INSERT' ? WRITING_LOOPHOLE : null;
   }
 
-  /** One finding for all differences, at the first rule concerned. */
   private summaryFinding(
     code: ImportCode,
     differences: readonly AccessDifference[],
@@ -301,7 +300,6 @@ function isUnusedSystemRight(fact: AccessFact): boolean {
   );
 }
 
-/** Whether the access of a difference can depend on groups. */
 function canDependOnGroups({ fact }: AccessDifference): boolean {
   return !['session-property', 'catalog-mode', 'impersonation'].includes(fact.about) && !isUnusedSystemRight(fact);
 }
@@ -316,7 +314,6 @@ function isFreshName(name: string | undefined): boolean {
   return name?.includes(FRESH_PREFIX) === true;
 }
 
-/** The most combinations of groups that a finding names. */
 const MAX_SHOWN_COMBINATIONS = 20;
 
 const SYSTEM_TABLES_REASON =

@@ -29,7 +29,6 @@ import { policyExpressionProblem } from '../../trino-rules/model/sql-expression.
 import type { ColumnRule, RulesDocument, TableRule } from '../../trino-rules/document/rules-document.js';
 import { foreignDocument } from '../foreign/foreign-document.js';
 
-/** The rules of a file as they apply to listed users. */
 interface RulesForUsers {
   listedUsers: ListedUsers;
   listedRules: ListedRules;

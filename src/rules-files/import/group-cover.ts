@@ -208,9 +208,7 @@ function countIn(names: ReadonlySet<string>, { members }: Grantee): number {
 export class ImportedPrincipals {
   readonly users: SnapshotUser[];
   readonly groups: SnapshotGroup[] = [];
-  /** Ids of the listed groups, by name. */
   readonly groupIds = new Map<string, number>();
-  /** New names of listed groups whose own names are in use or invalid. */
   readonly renamedGroups = new Map<string, string>();
   private readonly userIds: ReadonlyMap<string, number>;
   private readonly addedGroups = new Map<string, Principal>();

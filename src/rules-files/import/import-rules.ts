@@ -40,9 +40,7 @@ export interface ImportedRules {
   /** `snapshot` with hypothetical users (`Joiner`) added to their groups. */
   snapshotWithJoiners: Snapshot;
   unrestrictedJoiners: UnrestrictedJoiner[];
-  /** The new names of renamed groups, by the name in the list of users. */
   renamedGroups: ReadonlyMap<string, string>;
-  /** Ids of the listed groups, by name. */
   groupIds: ReadonlyMap<string, number>;
 }
 
@@ -250,7 +248,6 @@ function impersonators(document: RulesDocument, users: readonly ListedUser[], pa
   const actingPrograms = new Set(programs.filter((name) => namesImpersonatedBy(name).length > 0));
   const nonActingNames = userNames.filter((name) => !actingPrograms.has(name));
   const listedNames = new Set(userNames);
-  // Whether the actor may impersonate all users who are not in the list.
   const mayActAsAnybody = (actor: string): boolean => {
     const actorRules = document.impersonation.filter(({ original_user }) => patterns.matches(original_user, actor));
     const decidingRules = actorRules.slice(0, actorRules.findIndex(({ new_user }) => matchesAny(new_user)) + 1);

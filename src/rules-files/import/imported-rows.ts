@@ -242,7 +242,6 @@ export class ImportedRows {
 /** Each set of users with equal access gets a group. From this many sets on, all users get one group together. */
 const MIN_SETS_TO_JOIN = 4;
 
-/** Whether groups and everyone can hold a privilege. */
 function canGroupsHold(privilege: Privilege): boolean {
   return holderProblem([privilege], { type: 'everyone' }) === null;
 }

@@ -229,7 +229,6 @@ function admittedGroups(rules: ForeignRules, namedGroups: ReadonlySet<string>, p
   return [...namedGroups].filter((group) => texts.some((text) => !canBeJudged(text) || patterns.matches(text, group)));
 }
 
-/** Whether the earlier `rule` gives less than the later rule `other`. */
 function givesLessThan(rule: ForeignRule, other: ForeignRule): boolean {
   return withholdsOrRestricts(rule, other) || (other.rights.includes('all') && !rule.rights.includes('all'));
 }
@@ -338,7 +337,6 @@ export function restrictedNewcomers(
   return { names: [...unlistedNames].sort(), rule: firstRule };
 }
 
-/** Whether `rule`, if it decides instead of `other`, gives less in any way. */
 function isLess(rule: ForeignRule, other: ForeignRule): boolean {
   return withholdsOrRestricts(rule, other) || lacksRightOf(rule, other);
 }

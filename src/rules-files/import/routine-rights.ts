@@ -11,7 +11,6 @@ import type { UserAccess } from './node-access.js';
 
 type RightsOnNode = UserAccess['grants'][number];
 
-/** A rule about functions, or about procedures. */
 interface RoutineRule {
   catalog: string | undefined;
   schema: string | undefined;
@@ -139,7 +138,6 @@ export class RoutineRights {
     return deniedNodes;
   }
 
-  /** The children of a node with these names, each with the rules that match it. */
   private *childrenOf(
     node: Node,
     level: Level,

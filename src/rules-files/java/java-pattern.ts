@@ -25,7 +25,6 @@ export type JavaPatternReading =
       kind: 'read';
       /** A pattern without look-aheads that matches the same names. Null: the look-aheads are too complex for the conversion. */
       readonly pattern: Pattern | null;
-      /** Number of capturing groups. */
       groupCount: number;
       differences: readonly PatternDifference[];
     }
@@ -231,7 +230,6 @@ class JavaPatternReader {
     return this.throwUnjudged('\\k', at);
   }
 
-  /** Reads the name of a group and its closing `>`. */
   private readGroupName(at: number): string {
     let name = '';
     while (/^[a-zA-Z0-9]$/.test(this.nextSign)) name += this.takeToken().character;
@@ -304,7 +302,6 @@ class JavaPatternReader {
     return repetitionBounds;
   }
 
-  /** Reads the count after `{`, and the closing brace. */
   private readCount(at: number): [number, number] {
     const readDigits = (): string => {
       let digits = '';
@@ -321,7 +318,6 @@ class JavaPatternReader {
     return [min, max];
   }
 
-  /** Reads a class from `[` to its closing bracket. */
   private readClass(): CharSet {
     const { at } = this.takeToken();
     const isNegated = this.takeIf('^');

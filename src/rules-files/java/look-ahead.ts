@@ -102,7 +102,6 @@ function toDeterministic(automaton: TransitionIterable<NFA.ReadonlyNode>): DFA {
 }
 
 function piecesOf({ alternatives }: Pick<NoParent<Expression>, 'alternatives'>): PatternPiece[][] {
-  // A set without characters matches no name.
   if (alternatives.length === 0) return [[{ kind: 'set', characters: CharSet.empty(LAST_CODE_POINT) }]];
   return alternatives.map(({ elements }) => elements.map(pieceOf));
 }

@@ -44,7 +44,6 @@ export interface AccessDifference {
   lost: AccessPart | null;
 }
 
-/** The effect of a draft for one principal. */
 export interface AccessOutcome {
   principal: NamedPrincipal;
   differences: AccessDifference[];
@@ -103,7 +102,6 @@ export function* accessDifferences(
   }
 }
 
-/** A principal, with the parts of a draft that affect the principal. */
 interface AffectedPrincipal {
   principal: Member;
   affectedNodes: Set<AffectedNodes>;
@@ -201,7 +199,6 @@ function differenceText(node: Node, { gained, lost }: GainedAndLost): string {
   return JSON.stringify([partAtNode(gained), partAtNode(lost)]);
 }
 
-/** The access in `one` that `other` lacks. */
 function accessOnlyIn(one: Access, other: Access): AccessPart | null {
   const otherPrivileges = splitComposites(other.privileges);
   const privileges = mergeIntoComposites(

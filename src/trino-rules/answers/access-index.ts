@@ -41,7 +41,6 @@ export class AccessIndex {
     }
   }
 
-  /** The snapshot with only the entries for this principal, its groups and everyone. */
   snapshotFor(principal: Principal): Snapshot {
     const groupTexts = this.groupsOf(principal).map(({ id }) => `group:${id}`);
     const principalTexts = new Set(['everyone', principalText(principal), ...groupTexts]);
@@ -63,7 +62,6 @@ export class AccessIndex {
     return this.snapshotWith(pathEntries);
   }
 
-  /** Policies in the node's catalog that are not among `pathEntries`. */
   private policiesElsewhere({ catalog }: Node, pathEntries: readonly GrantsAndPolicies[]): GrantsAndPolicies {
     const policiesOnPath = new Set(pathEntries.flatMap(({ policies }) => policies));
     const policies = catalog === undefined ? [] : (this.policiesByCatalog.get(catalog) ?? []);

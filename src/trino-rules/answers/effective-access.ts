@@ -54,15 +54,10 @@ export function effectiveAccess(
 /** The access at a node. Usually depends only on the grants and policies on the node's path. */
 export function intentAtNode(node: Node, principal: Principal, ownIndex: AccessIndex): DataIntent {
   const needsAllEntries = isOpenSystemNode(node) || node.as !== undefined;
-  return intentAt(
-    needsAllEntries ? ownIndex.snapshot : ownIndex.snapshotOnPath(node),
-    principal,
-    node,
-    ownIndex.principals,
-  );
+  const snapshot = needsAllEntries ? ownIndex.snapshot : ownIndex.snapshotOnPath(node);
+  return intentAt(snapshot, principal, node, ownIndex.principals);
 }
 
-/** The grants that give the privileges of an intent. */
 export function givingGrants({ privileges, grants }: DataIntent): Origin<SnapshotGrant>[] {
   const heldPrivileges = privilegesGivenBy(privileges);
   const givesHeldPrivilege = (privileges: readonly Privilege[]): boolean =>

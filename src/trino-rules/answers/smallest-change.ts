@@ -131,7 +131,6 @@ interface NeededGrant {
   privileges: Privilege[];
 }
 
-/** The grant that would give the right in question; null: no grant can give it. */
 export function neededGrant(originalQuestion: Question, principals: Principals): NeededGrant | null {
   const question = withoutSystemColumn(originalQuestion);
   if (question.about === 'impersonation')

@@ -15,7 +15,6 @@ import { neededGrant } from './smallest-change.js';
 export interface Way {
   group: { id: number; name: string } | null;
   isForEveryone: boolean;
-  /** The id of the grant; null: the grant is missing. */
   grant: number | null;
   /** The node of the grant, or the node where a grant is missing. */
   node: Node;

@@ -30,7 +30,6 @@ export type EntryEffect =
 
 /** The access that all grants, policies and settings on the path to a node give. Users with equal access share one object (interned). */
 export class AccessState {
-  /** Whether a filter, a mask, a hidden column or a deny applies. */
   readonly isRestricted: boolean;
   /** Whether ownership is granted, but a restriction other than a deny of ownership takes it away. */
   readonly isOwnershipLost: boolean;
@@ -87,7 +86,6 @@ export class AccessState {
     return this.isRestricted || (this.flags & OWNERSHIP_TAKEN) !== 0;
   }
 
-  /** The rights that restrictions do not take away, one bit each. */
   private get heldBits(): number {
     if (this.isClosedCompanion) return 0;
     const { lostBits } = this.restrictions.restrictionEffect(this.flags);

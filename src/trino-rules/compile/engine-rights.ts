@@ -28,7 +28,6 @@ export interface EngineRights {
   informationWriters: Bitset;
 }
 
-/** The rights over the engine that grants give and denies do not take away. */
 export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): EngineRights {
   const { grants, policies, at } = snapshot;
   const deniedUsers = (privilege: Privilege, isRelevantNode = isOnEngine): Bitset =>
@@ -83,7 +82,6 @@ export function killProcedureRules({ killQueryCallers }: EngineRights, { namesOf
   return [{ user: patternOfNames(namesOf(killQueryCallers)), ...procedurePatterns, privileges: ['EXECUTE'] }];
 }
 
-/** Rules in which users with the same rights share one rule. */
 function rulesOf<Right extends string>(
   holders: Readonly<Record<Right, Bitset>>,
   { namesOf }: PrincipalIndex,
@@ -113,7 +111,6 @@ const OWNER_RIGHTS = [
   ['kill', 'KILL_QUERIES'],
 ] as const satisfies readonly (readonly [QueryRight, Privilege])[];
 
-/** The grants and denies of one right over the queries of some owners. */
 interface OwnerRightEntries {
   right: QueryRight;
   grants: readonly HoldersByOwner[];

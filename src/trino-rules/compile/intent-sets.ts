@@ -106,7 +106,6 @@ function isInSystem({ resource }: AccessEntry): boolean {
   return resource.catalog === SYSTEM;
 }
 
-/** The effects of all settings, grants and policies of a snapshot, in this order. */
 function accessEntries(snapshot: Snapshot, principals: PrincipalIndex): AccessEntry[] {
   const { writableCatalogs, readableCatalogs, metadataCatalog } = snapshot.settings;
   const serviceEntries = (catalogs: readonly string[], privileges: readonly Privilege[]): AccessEntry[] =>

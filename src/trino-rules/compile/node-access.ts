@@ -6,14 +6,12 @@ import type { TreeNode } from './resource-tree.js';
 
 export type AccessEntry = EntryEffect & { resource: Node; members: Bitset };
 
-/** A user whose access at a node differs from the access at the parent. */
 interface StateChange {
   position: number;
   parentState: AccessState;
   nodeState: AccessState;
 }
 
-/** The access of all users at a node, kept as changes from the access at the parent. */
 export class NodeAccess {
   private cachedStates: readonly AccessState[] | null = null;
   private cachedUsers: NodeUsers | null = null;
@@ -31,7 +29,6 @@ export class NodeAccess {
     return root;
   }
 
-  /** The access at a child node with these grants, policies and settings. */
   childWith(entries: readonly AccessEntry[]): NodeAccess {
     const changes = entries.length === 0 ? [] : changesByEntries(this.states, entries);
     return new NodeAccess(this.changes.length === 0 ? (this.ancestor ?? this) : this, changes);
@@ -61,7 +58,6 @@ function applyChanges(parentStates: readonly AccessState[], changes: readonly St
   return states;
 }
 
-/** The changes of users' access by the grants and policies of a node. */
 function changesByEntries(parentStates: readonly AccessState[], entries: readonly AccessEntry[]): StateChange[] {
   const changes = new Map<number, StateChange>();
   for (const entry of entries) {

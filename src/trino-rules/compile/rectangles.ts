@@ -25,7 +25,6 @@ export function denialUsers<Effect>(effect: Effect, users: Bitset): EffectUsers<
   return { effect, rank: 0, requiredUsers: users, allowedUsers: users };
 }
 
-/** A rule to be written: these users get this effect on the nodes with these names. */
 export interface Rectangle<Effect> {
   effect: Effect;
   /** The users of the rule; null: all users, which is only possible for a denial. */
@@ -150,7 +149,6 @@ function classesOf(usersByRow: readonly RowUsers[], allPeople: Bitset): PeopleCl
   return [...classes.values()].sort((a, b) => b.people.length - a.people.length);
 }
 
-/** For each member of any set: the indexes of the sets that contain the member. */
 function setIndexesByMember(sets: readonly Bitset[]): Map<number, number[]> {
   const indexesByMember = new Map<number, number[]>();
   sets.forEach((set, index) => {

@@ -34,7 +34,6 @@ export interface RulesUnderParent {
   rulesInAll: number;
 }
 
-/** Thrown if the rules have more bytes than the target can hold. */
 export class RulesTooLarge extends Error {
   override readonly name = 'RulesTooLarge';
 
@@ -173,7 +172,6 @@ function nodeSibling(
   };
 }
 
-/** Denies the companions (`table$suffix`) of a restricted table to the restricted users. */
 function companionSiblings(
   { name, access: { changes } }: NamedNode,
   parentAccess: NodeAccess,

@@ -20,7 +20,6 @@ export interface ChangedAccess {
   what: string;
   /** Names on the engine, sorted. `any other user` represents users that no rule names. */
   people: string[];
-  /** Number of further users, whose names are not listed. */
   others: number;
 }
 
@@ -83,7 +82,6 @@ export class ChangeCounter implements DocumentComparisonSink {
   private lostInAll = 0;
   private changedPairs = 0;
   private allPairs = 0;
-  /** Users with a change at the node that is being compared. */
   private readonly changedUsers: Bitset;
   private readonly gainingUsers: Bitset;
   private readonly losingUsers: Bitset;
@@ -150,7 +148,6 @@ export class ChangeCounter implements DocumentComparisonSink {
     this.countPairs(this.countedUsers.everyWordIndex, usersWithAccess);
   }
 
-  /** Counts the users with a change at one node, and the users with access before or after. */
   private countPairs(activeWords: Uint32Array, reachingUsers: Bitset): void {
     this.changedPairs += this.countUsers(this.changedUsers, activeWords);
     this.allPairs += this.countUsers(reachingUsers, activeWords);

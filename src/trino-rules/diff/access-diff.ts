@@ -14,9 +14,7 @@ import { SchemaTables } from '../engine/schema-tables.js';
 export interface AccessDifference<Fact = AccessFact> {
   /** A made-up name in the fact's node represents all names that neither document contains. */
   fact: Fact;
-  /** Users that either document names, sorted. */
   people: string[];
-  /** Users that neither document names, sorted. */
   strangers: string[];
 }
 

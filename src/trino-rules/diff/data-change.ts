@@ -3,6 +3,7 @@ import type { AccessFact } from '../engine/access-fact.js';
 import { SchemaComparison } from '../engine/schema-comparison.js';
 import { type Bitset, allWordIndexes, bitset, removeAll } from '../engine/sparse-bitset.js';
 import { SYSTEM } from '../model/node.js';
+import { SYSTEM_SCHEMAS } from '../model/resource.js';
 import { fieldAt, fields, QUERY_RIGHTS, ROUTINE_RIGHTS } from '../verify/bundle-index.js';
 import { BundleSets } from '../verify/bundle-sets.js';
 import { type AccessChange, ChangeCounter, LIST_LIMITS } from './access-change.js';
@@ -66,8 +67,8 @@ export function compareData(oldText: string, newText: string, limits = LIST_LIMI
         owner,
       );
   }
-  for (const [right, letter] of SYSTEM_INFO_RIGHTS)
-    compare({ about: 'system-information', right }, (bundle) => bundle.rightHolders([''], letter));
+  compare({ about: 'system-information', right: 'read' }, (bundle) => bundle.rightHolders([''], 'R'));
+  compare({ about: 'system-information', right: 'write' }, (bundle) => bundle.rightHolders([''], 'W'));
   for (const newUser of users)
     compare({ about: 'impersonation', newUser }, (bundle) => bundle.impersonatorsOf(newUser), newUser);
   for (const catalog of catalogs)
@@ -102,9 +103,3 @@ export function compareData(oldText: string, newText: string, limits = LIST_LIMI
 function accessDataOf(text: string): unknown {
   return fieldAt(JSON.parse(text), 'access');
 }
-
-const SYSTEM_SCHEMAS = ['jdbc', 'metadata', 'runtime'];
-const SYSTEM_INFO_RIGHTS = [
-  ['read', 'R'],
-  ['write', 'W'],
-] as const;

@@ -1,4 +1,3 @@
-/** Warnings about the SQL expression of a policy, one sentence each. */
 export function expressionWarnings(policy: { kind: string; expression?: string }): string[] {
   const { kind, expression = '' } = policy;
   return [kind === 'row_filter' ? filterLeakProblem(expression) : null, currentGroupsProblem(expression)].filter(
@@ -68,7 +67,6 @@ const TOKEN_PATTERN = /'[^']*(?:'|$)|"[^"]*(?:"|$)|--[^\r\n]*|\/\*[^]*?(?:\*\/|$
 /** Number of characters that are read of a text. Expressions of policies have at most a tenth of this length. */
 const MAX_CHARACTERS = 100_000;
 
-/** Tokens without comments, words in upper case. */
 function tokensOf(text: string): string[] {
   const tokens = [...text.slice(0, MAX_CHARACTERS).matchAll(TOKEN_PATTERN)]
     .map(([token]) => token)
@@ -86,13 +84,9 @@ interface ParenthesesState {
   parent: ParenthesesState | null;
   /** The predicate before the parentheses, such as `NOT IN`, if the engine plans its sub-query as a join; otherwise null. */
   predicate: string | null;
-  /** Whether the parentheses hold a query. */
   isQuery: boolean;
-  /** Whether the parentheses are inside a query. */
   isInQuery: boolean;
-  /** Whether the current word is in a FROM. */
   isInFromClause: boolean;
-  /** Whether the next name is that of a table. */
   expectsTable: boolean;
   tableNames: Set<string>;
 }
@@ -125,7 +119,6 @@ function predicatePlannedAsJoin(tokens: readonly string[]): string | null {
     : `a sub-query with ${outerReference.name}.…, which its FROM does not name,`;
 }
 
-/** The state after an opening parenthesis. */
 function openScope(parent: ParenthesesState | null, secondLastToken = '', previousToken = ''): ParenthesesState {
   const isQuantified = /^(?:ANY|SOME|ALL)$/.test(previousToken) && /^[<>=!]+$/.test(secondLastToken);
   const isNegated = previousToken === 'IN' && secondLastToken === 'NOT';

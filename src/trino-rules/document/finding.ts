@@ -9,7 +9,6 @@ export interface Finding {
   severity: Severity;
   /** One sentence. Findings of the proof name the user, the node and the privilege. */
   message: string;
-  /** The rule that the finding is about: `tables[12]`. */
   rule?: string;
   /** Evidence: the text of a rule, or a name. */
   witness?: string;
@@ -18,7 +17,6 @@ export interface Finding {
   column?: number;
 }
 
-/** Whether a finding stops a publication. */
 export function isError({ severity }: Finding): boolean {
   return severity === 'error';
 }

@@ -46,7 +46,6 @@ export const RIGHT_LETTERS = {
 
 export type RightLetter = keyof typeof RIGHT_LETTERS;
 
-/** Each of these rights makes a table visible. */
 const VISIBILITY_RIGHTS = ['S', 'I', 'U', 'D', 'G', 'T'];
 
 function operationByName(names: string, operation: Operation): Record<string, Operation> {

@@ -77,7 +77,6 @@ function witnessesOf(openSequences: readonly Sequence[], limits: SpellingLimits)
   return witnesses;
 }
 
-/** Limit of the pieces that `topAlternatives` copies. */
 const MAX_COPIED_PIECES = 2_000;
 
 /** Splits a choice that contains `.*`: `sales_(eu|tmp.*)` becomes `sales_eu` and `sales_tmp.*`. Null if the result would be too long. */
@@ -144,7 +143,6 @@ function isOpenPiece(piece: PatternPiece): boolean {
 export interface Companions {
   /** The tables whose companions (`table$suffix`) the pattern matches; null: all tables. */
   baseNames: ReadonlySet<string> | null;
-  /** Whether the pattern also matches the tables in `baseNames`. */
   includesBases: boolean;
 }
 

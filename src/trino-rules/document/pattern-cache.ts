@@ -86,7 +86,6 @@ export class PatternCache {
     return language.kind === 'any' || language.names.has(name);
   }
 
-  /** Whether a pattern is a list of names that all pass a test. */
   listsOnly(text: string | undefined, isAccepted: (name: string) => boolean): boolean {
     const language = this.language(text);
     return language.kind === 'names' && [...language.names].every(isAccepted);
@@ -115,7 +114,6 @@ export class PatternCache {
     return allNames;
   }
 
-  /** Marks names as spelled out, so that `freshName` does not return them. */
   markSpelled(names: Iterable<string>): void {
     for (const name of names) {
       if (name.includes(`$${FRESH_PREFIX}`)) this.spellsFreshCompanion = true;

@@ -187,7 +187,6 @@ function readColumns(fields: RuleFieldReader): ColumnRule[] | undefined {
   });
 }
 
-/** Reads the fields of one rule and collects all faults. */
 class RuleFieldReader {
   readonly nodeByKey = new Map<string, JsonNode>();
 
@@ -240,7 +239,6 @@ class RuleFieldReader {
     return node && this.word(key, node, words);
   }
 
-  /** Reads a required list of distinct words. */
   wordList<T extends string>(key: string, words: readonly T[]): T[] {
     const readWords: T[] = [];
     for (const item of this.items(key) ?? []) {

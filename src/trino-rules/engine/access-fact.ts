@@ -102,7 +102,6 @@ export function unmarkRepresentative(name: string): string {
   return name.startsWith(REPRESENTATIVE_PREFIX) ? name.slice(REPRESENTATIVE_PREFIX.length) : name;
 }
 
-/** Renames the objects, properties, routines and users in a fact. */
 export function renameFact(
   fact: AccessFact,
   renameObject: (name: string) => string,

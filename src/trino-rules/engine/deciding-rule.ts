@@ -8,7 +8,6 @@ export interface RuleLocation {
   index: number;
 }
 
-/** The arguments of a search for the first rule that matches a user and these names. */
 export interface RuleLookup {
   section: keyof RulesDocument;
   names: Readonly<Record<string, string>>;
@@ -16,7 +15,6 @@ export interface RuleLookup {
   requiredCatalog?: { catalog: string; isForWriting: boolean };
 }
 
-/** The search for the rule that decides a permission or restriction. */
 export function lookupOf(fact: AccessFact): RuleLookup {
   const requiresCatalog = (catalog: string, isForWriting = false) => ({ requiredCatalog: { catalog, isForWriting } });
   switch (fact.about) {
@@ -90,7 +88,6 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
   return index < 0 ? null : { section: decidingLookup.section, index };
 }
 
-/** The section and the index of a rule as text: `tables[12]`. */
 export function nameOfRule({ section, index }: { section: string; index: number }): string {
   return `${section}[${index}]`;
 }

@@ -2,7 +2,7 @@ import { getOrInsert } from '../../kernel/collections.js';
 import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import { patternOf, type RulesDocument } from '../document/rules-document.js';
 import { RuleTrie, type Branch } from './rule-trie.js';
-import { addNewMembers, allWordIndexes, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
+import { addNewMembers, addSparseSet, allWordIndexes, sparseMembers, wordAt, type Bitset } from './sparse-bitset.js';
 import type { UserUniverse } from './user-universe.js';
 
 /** Users with access to a catalog, by the `allow` of the catalog rule. */
@@ -49,7 +49,6 @@ export class EngineSets {
     this.patterns.budget.spend(steps);
   }
 
-  /** Names of catalogs in rules. */
   catalogNames(): string[] {
     return this.catalogBranches().flatMap((branch) => [...branch.names()]);
   }
@@ -96,7 +95,8 @@ export class EngineSets {
     for (const rule of rules) {
       const users = this.universe.usersMatching(rule.user);
       this.spend(users.wordIndexes.length + COST_PER_RULE);
-      addNewMembers(users, decidedUsers, null, isAllowing(rule) ? allowedUsers : null);
+      const newUsers = addNewMembers(users, decidedUsers);
+      if (newUsers !== null && isAllowing(rule)) addSparseSet(allowedUsers, newUsers);
     }
     return allowedUsers;
   }

@@ -105,7 +105,7 @@ export class Evaluator {
     return this.firstMatch.rule(this.rules.schemas, { catalog, schema, user })?.owner === true;
   }
 
-  tableRuleIndex(user: string, { catalog, schema, table }: TableName): RuleIndex {
+  tableRuleIndex(user: string, { catalog, schema, table }: TableName): number | null {
     return this.firstMatch.index(this.rules.tables, { catalog, schema, table, user });
   }
 
@@ -127,7 +127,6 @@ export class Evaluator {
     return rule?.allow.includes(right) === true;
   }
 
-  /** Whether a user may impersonate another one. */
   mayImpersonate(original_user: string, new_user: string): boolean {
     return this.firstMatch.rule(this.rules.impersonation, { original_user, new_user })?.allow === true;
   }
@@ -175,20 +174,16 @@ export class Evaluator {
   }
 }
 
-/** Index of the deciding rule in its section; null: no rule matches. */
-export type RuleIndex = number | null;
-
 /** A rule's patterns by key. An absent pattern matches any name. */
 export type RulePatternsOf<Key extends string> = Partial<Record<Key, string>>;
 
-/** Finds the first rule of a section whose patterns all match. */
 export class FirstMatch {
   constructor(private readonly patterns = new PatternCache()) {}
 
   index<Key extends string>(
     rules: readonly RulePatternsOf<NoInfer<Key>>[],
     names: Readonly<Record<Key, string>>,
-  ): RuleIndex {
+  ): number | null {
     const index = rules.findIndex((rule) => this.matches(rule, names));
     return index < 0 ? null : index;
   }

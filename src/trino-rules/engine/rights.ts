@@ -203,7 +203,6 @@ function mergeNameLevels(levels: readonly [NameLevel, ...NameLevel[]]): NameLeve
   };
 }
 
-/** The users of a set who have access to the catalog. */
 function withCatalogAccess(users: Bitset, { all, readOnly }: UsersByCatalogMode): Bitset {
   return users.map((word, index) => word & (wordAt(all, index) | wordAt(readOnly, index)));
 }

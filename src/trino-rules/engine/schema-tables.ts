@@ -2,7 +2,15 @@ import { READERS_FILTER, type RulesDocument, type TablePrivilege, type TableRule
 import { type UsersByCatalogMode, type EngineSets, COST_PER_RULE } from './engine-sets.js';
 import type { Branch } from './rule-trie.js';
 import { AccessSets, type SchemaAccess, type TableAccess } from './schema-comparison.js';
-import { addSparseSet, addWord, type Bitset, type SparseBitset, wordAt, type WordMarks } from './sparse-bitset.js';
+import {
+  addNewMembers,
+  addSparseSet,
+  type Bitset,
+  type SparseBitset,
+  wordAt,
+  type WordMarks,
+} from './sparse-bitset.js';
+import { getOrInsert } from '../../kernel/collections.js';
 import type { WorkBudget } from '../document/work-budget.js';
 import { expressionProblem } from '../model/sql-expression.js';
 
@@ -68,12 +76,11 @@ export class SchemaTables implements SchemaAccess {
   /** Users matched by a rule that is for all tables of the schema and comes before the rule at `index`. */
   private usersDecidedBefore(index: number): Bitset {
     const earlierRules = this.schemaBranch.rulesForAnyName.filter((each) => each < index);
-    const cachedUsers = this.decidedByRuleCount.get(earlierRules.length);
-    if (cachedUsers) return cachedUsers;
-    const decidedUsers = new Uint32Array(this.engine.wordCount);
-    for (const { people } of this.rulesAtIndexes(earlierRules)) addSparseSet(decidedUsers, people);
-    this.decidedByRuleCount.set(earlierRules.length, decidedUsers);
-    return decidedUsers;
+    return getOrInsert(this.decidedByRuleCount, earlierRules.length, () => {
+      const decidedUsers = new Uint32Array(this.engine.wordCount);
+      for (const { people } of this.rulesAtIndexes(earlierRules)) addSparseSet(decidedUsers, people);
+      return decidedUsers;
+    });
   }
 }
 
@@ -81,11 +88,8 @@ const NO_WORDS = new Uint32Array(0);
 
 /** Access at one table by the first rule that matches each user. */
 export class ActualAccess implements TableAccess {
-  /** Users that a rule has matched so far. */
   readonly decidedUsers: Bitset;
   readonly userSets: AccessSets;
-  private readonly newUserWordIndexes: Uint32Array;
-  private readonly wordsOfNewUsers: Bitset;
   private readonly effectiveHolders: Bitset;
 
   constructor(
@@ -94,25 +98,21 @@ export class ActualAccess implements TableAccess {
     private readonly modes: UsersByCatalogMode,
   ) {
     this.userSets = new AccessSets(wordCount, budget);
-    const createSet = (): Bitset => new Uint32Array(wordCount);
-    this.decidedUsers = createSet();
-    this.newUserWordIndexes = createSet();
-    this.wordsOfNewUsers = createSet();
-    this.effectiveHolders = createSet();
+    this.decidedUsers = new Uint32Array(wordCount);
+    this.effectiveHolders = new Uint32Array(wordCount);
   }
 
   /** Applies a rule to its users, except those whom an earlier rule has matched and those in `excludedUsers`. */
   applyRule(rule: TableRule, people: SparseBitset, excludedUsers: Bitset | null): void {
-    const newUserWordCount = this.findNewUsers(people, excludedUsers);
-    if (newUserWordCount === 0) return;
-    for (const privilege of rule.privileges)
-      this.addNewUsers(this.userSets.usersByPrivilege[privilege], newUserWordCount);
+    const newUsers = addNewMembers(people, this.decidedUsers, excludedUsers);
+    if (newUsers === null) return;
+    for (const privilege of rule.privileges) addSparseSet(this.userSets.usersByPrivilege[privilege], newUsers);
     for (const conjunct of rule.filter === undefined ? [] : conjuncts(rule.filter))
-      this.addNewUsers(this.userSets.usersWithFilter(conjunct), newUserWordCount);
+      addSparseSet(this.userSets.usersWithFilter(conjunct), newUsers);
     for (const { name, allow, mask } of rule.columns ?? []) {
-      if (allow === false) this.addNewUsers(this.userSets.usersWithHiddenColumn(name), newUserWordCount);
+      if (allow === false) addSparseSet(this.userSets.usersWithHiddenColumn(name), newUsers);
       // The engine applies the mask of a column even if the column is hidden.
-      if (mask !== undefined) this.addNewUsers(this.userSets.usersWithMask(name, mask), newUserWordCount);
+      if (mask !== undefined) addSparseSet(this.userSets.usersWithMask(name, mask), newUsers);
     }
   }
 
@@ -134,23 +134,6 @@ export class ActualAccess implements TableAccess {
   clear(activeWords: Uint32Array): void {
     for (const index of activeWords) this.decidedUsers[index] = 0;
     this.userSets.clear(activeWords);
-  }
-
-  private findNewUsers({ wordIndexes, words }: SparseBitset, excludedUsers: Bitset | null): number {
-    let count = 0;
-    for (let i = 0; i < wordIndexes.length; i++) {
-      const index = wordAt(wordIndexes, i);
-      const newUsers = wordAt(words, i) & ~(wordAt(this.decidedUsers, index) | (excludedUsers?.[index] ?? 0));
-      if (newUsers === 0) continue;
-      addWord(this.decidedUsers, index, newUsers);
-      this.newUserWordIndexes[count] = index;
-      this.wordsOfNewUsers[count++] = newUsers;
-    }
-    return count;
-  }
-
-  private addNewUsers(set: Bitset, count: number): void {
-    for (let i = 0; i < count; i++) addWord(set, wordAt(this.newUserWordIndexes, i), wordAt(this.wordsOfNewUsers, i));
   }
 }
 

@@ -95,22 +95,20 @@ export function addSparseSet(words: Bitset, { wordIndexes, words: addedWords }: 
   for (let i = 0; i < wordIndexes.length; i++) addWord(words, wordAt(wordIndexes, i), wordAt(addedWords, i));
 }
 
+/** Adds members to `decidedMembers`. @returns those that were in neither of the other sets before; null: none */
 export function addNewMembers(
   { wordIndexes, words }: SparseBitset,
   decidedMembers: Bitset,
   excludedMembers: Bitset | null = null,
-  additionalTarget: Bitset | null = null,
-): boolean {
-  let hasAdded = false;
-  for (let i = 0; i < wordIndexes.length; i++) {
+): SparseBitset | null {
+  const newWords = words.map((word, i) => {
     const index = wordAt(wordIndexes, i);
-    const newMemberBits = wordAt(words, i) & ~(wordAt(decidedMembers, index) | (excludedMembers?.[index] ?? 0));
-    if (newMemberBits === 0) continue;
-    hasAdded = true;
-    addWord(decidedMembers, index, newMemberBits);
-    if (additionalTarget !== null) addWord(additionalTarget, index, newMemberBits);
-  }
-  return hasAdded;
+    return word & ~(wordAt(decidedMembers, index) | (excludedMembers?.[index] ?? 0));
+  });
+  if (newWords.every((word) => word === 0)) return null;
+  const newMembers = { wordIndexes, words: newWords };
+  addSparseSet(decidedMembers, newMembers);
+  return newMembers;
 }
 
 export function hasMember({ wordIndexes, words }: SparseBitset, position: number): boolean {

@@ -58,7 +58,6 @@ export class UserUniverse {
     return this.allNames.length;
   }
 
-  /** All names, in the order of their numbers. */
   names(): readonly string[] {
     return this.allNames;
   }

@@ -131,7 +131,6 @@ function metadataFindings(engine: EngineSets, accounts: readonly AccountRules[],
   ];
 }
 
-/** The catalog rules that decide for at least one user, and give this user access. */
 function rulesOpening(engine: EngineSets, catalog: string): Set<CatalogRule> {
   const decidedUsers: Bitset = new Uint32Array(engine.wordCount);
   const rulesWithAccess = new Set<CatalogRule>();
@@ -140,7 +139,7 @@ function rulesOpening(engine: EngineSets, catalog: string): Set<CatalogRule> {
     if (rule === undefined) continue;
     const users = engine.universe.usersMatching(rule.user);
     engine.spend(users.wordIndexes.length + COST_PER_LOOKUP);
-    if (addNewMembers(users, decidedUsers) && rule.allow !== 'none') rulesWithAccess.add(rule);
+    if (addNewMembers(users, decidedUsers) !== null && rule.allow !== 'none') rulesWithAccess.add(rule);
   }
   return rulesWithAccess;
 }

@@ -100,7 +100,7 @@ class DecidingRules {
   }
 
   private evaluateRule(index: number, excludedUsers: Bitset | null, decidedUsers: Bitset): void {
-    if (addNewMembers(this.usersOf(index), decidedUsers, excludedUsers)) this.decidingFlags[index] = true;
+    if (addNewMembers(this.usersOf(index), decidedUsers, excludedUsers) !== null) this.decidingFlags[index] = true;
   }
 
   /** Returns a function that computes the users of all rules up to an index. Fast for ascending indexes, because a call continues where the last call ended. */

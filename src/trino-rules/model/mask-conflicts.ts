@@ -7,7 +7,6 @@ import type { Snapshot, SnapshotPolicy } from './snapshot.js';
 export interface MaskConflict {
   /** Id of the other policy, which masks the same column of the same node. */
   otherPolicyId: number;
-  /** A principal that both policies apply to. */
   principal: string;
 }
 

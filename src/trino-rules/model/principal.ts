@@ -10,10 +10,7 @@ export const PRINCIPAL_TYPES = ['user', 'group', 'engine'] as const satisfies re
 export const POLICY_PRINCIPAL_TYPES: readonly PolicyPrincipal['type'][] = [...PRINCIPAL_TYPES, 'everyone'];
 
 /** A principal with its current name, as it is shown to people. */
-export type NamedPrincipal =
-  | { type: 'user'; id: number; name: string }
-  | { type: 'group'; id: number; name: string }
-  | { type: 'engine'; name: string };
+export type NamedPrincipal = Principal & { name: string };
 
 export type NamedPolicyPrincipal = NamedPrincipal | { type: 'everyone' };
 
@@ -39,7 +36,6 @@ export const PRINCIPAL_TYPE_TEXTS: Readonly<Record<PolicyPrincipal['type'], stri
   everyone: 'everyone',
 };
 
-/** A user as the engine knows it. */
 export type Subject =
   | { kind: 'person'; name: string; userId: number; isActive: boolean }
   | { kind: 'engine'; name: string }

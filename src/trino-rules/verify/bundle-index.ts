@@ -22,6 +22,16 @@ export function fields(value: unknown): [string, unknown][] {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 }
 
+/** The values that are `depth` objects below `value`, each with the path of its keys. */
+function* leavesOf(
+  value: unknown,
+  depth: number,
+  path: readonly string[] = [],
+): Iterable<[readonly string[], unknown]> {
+  if (depth === 0) yield [path, value];
+  else for (const [key, child] of fields(value)) yield* leavesOf(child, depth - 1, [...path, key]);
+}
+
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -102,33 +112,23 @@ export class BundleIndex {
     for (const [position, name] of users.entries())
       for (const key of this.principalKeysOf(name)) getOrInsert(positionsByKey, key, () => []).push(position);
     this.members = new Map([...positionsByKey].map(([key, positionList]) => [key, bitset(wordCount, positionList)]));
-    this.visitFields('grants', ([key, catalog, schema, name], rights) => {
+    for (const [[key = '', catalog = '', schema = '', name = ''], rights] of leavesOf(fieldAt(data, 'grants'), 4)) {
       const grant = { key, letters: this.rightLettersOf(rights), users: this.sparseMembersOf(key) };
       this.mutableNodeAt(catalog, schema, name).grants.push(grant);
-    });
-    this.visitFields('policies', ([catalog, schema, name, key], policyList) => {
-      const entries = listOf(policyList).map((each) => this.entryOf(key, each));
+    }
+    for (const [[catalog = '', schema = '', name = '', key = ''], list] of leavesOf(fieldAt(data, 'policies'), 4)) {
+      const entries = listOf(list).map((each) => this.entryOf(key, each));
       this.mutableNodeAt(catalog, schema, name).entries.push(...entries);
-    });
-    for (const [key, catalogs] of fields(fieldAt(data, 'below')))
-      for (const [catalog, schemas] of fields(catalogs))
-        for (const [schema, below] of fields(schemas)) {
-          const rights = {
-            key,
-            letters: this.rightLettersOf(fieldAt(below, 'l')),
-            children: textsIn(fieldAt(below, 'n')),
-          };
-          this.mutableNodeAt(catalog, schema, '').rightsBelow.push(rights);
-        }
-    const entriesOverTargets = (section: string) =>
-      fields(fieldAt(data, 'over', section)).flatMap(([key, targets]) =>
-        fields(targets).map((each) => [key, ...each] as const),
-      );
-    this.grantsOverUsers = entriesOverTargets('grants').map(([key, targetKey, rights]) => {
-      return { key, targetKey, letters: this.rightLettersOf(rights) };
-    });
-    this.deniesOverUsers = entriesOverTargets('denies').flatMap(([key, targetKey, list]) =>
-      listOf(list).map((each) => ({ targetKey, ...this.entryOf(key, each) })),
+    }
+    for (const [[key = '', catalog = '', schema = ''], below] of leavesOf(fieldAt(data, 'below'), 3)) {
+      const [letters, children] = [this.rightLettersOf(fieldAt(below, 'l')), textsIn(fieldAt(below, 'n'))];
+      this.mutableNodeAt(catalog, schema, '').rightsBelow.push({ key, letters, children });
+    }
+    this.grantsOverUsers = [...leavesOf(fieldAt(data, 'over', 'grants'), 2)].map(
+      ([[key = '', targetKey = ''], rights]) => ({ key, targetKey, letters: this.rightLettersOf(rights) }),
+    );
+    this.deniesOverUsers = [...leavesOf(fieldAt(data, 'over', 'denies'), 2)].flatMap(
+      ([[key = '', targetKey = ''], list]) => listOf(list).map((each) => ({ targetKey, ...this.entryOf(key, each) })),
     );
   }
 
@@ -192,13 +192,6 @@ export class BundleIndex {
     };
   }
 
-  private visitFields(section: string, visit: (path: [string, string, string, string], value: unknown) => void): void {
-    for (const [first, secondLevel] of fields(fieldAt(this.data, section)))
-      for (const [second, thirdLevel] of fields(secondLevel))
-        for (const [third, fourthLevel] of fields(thirdLevel))
-          for (const [fourth, value] of fields(fourthLevel)) visit([first, second, third, fourth], value);
-  }
-
   private mutableNodeAt(catalog: string, schema: string, name: string) {
     const catalogData = getOrInsert(this.nodesByPath, catalog, () => new Map<string, Map<string, MutableNodeData>>());
     const schemaData = getOrInsert(catalogData, schema, () => new Map<string, MutableNodeData>());
@@ -221,12 +214,8 @@ export function endTimesInBundle(data: unknown): Map<string, number> {
     if (!Array.isArray(rights)) return;
     for (const [letter, end] of fields(rights[1])) endsByKey.set(JSON.stringify([...path, letter]), Number(end));
   };
-  for (const [key, catalogs] of fields(fieldAt(data, 'grants')))
-    for (const [catalog, schemas] of fields(catalogs))
-      for (const [schema, cells] of fields(schemas))
-        for (const [name, rights] of fields(cells)) addMoments([key, catalog, schema, name], rights);
-  for (const [key, cells] of fields(fieldAt(data, 'over', 'grants')))
-    for (const [about, rights] of fields(cells)) addMoments([key, about], rights);
+  for (const [path, rights] of leavesOf(fieldAt(data, 'grants'), 4)) addMoments(path, rights);
+  for (const [path, rights] of leavesOf(fieldAt(data, 'over', 'grants'), 2)) addMoments(path, rights);
   for (const [name, user] of fields(fieldAt(data, 'users')))
     for (const fieldName of ['u', 'i']) {
       const expiry = fieldAt(user, fieldName);

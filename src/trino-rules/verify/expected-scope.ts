@@ -3,6 +3,7 @@ import { freshCompanion } from '../document/open-names.js';
 import { AccessSets, type SchemaAccess, type TableAccess } from '../engine/schema-comparison.js';
 import {
   addMember,
+  bitset,
   addWord,
   type Bitset,
   allWordIndexes,
@@ -10,7 +11,7 @@ import {
   wordAt,
   type WordMarks,
 } from '../engine/sparse-bitset.js';
-import { type Access, NO_ACCESS, onlyReads } from '../model/intent.js';
+import { type Access, onlyReads } from '../model/intent.js';
 import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES, privilegesGivenBy } from '../model/privilege.js';
 import { baseNames, restrictsData, restrictsReading } from '../model/restrictions.js';
 import { type AccessEntry, type EntryNode, InternedAccess } from './access-entries.js';
@@ -33,20 +34,19 @@ export class ExpectedScope implements SchemaAccess {
     parent: ExpectedScope | null = null,
     private readonly restrictedUsers: Bitset = NO_USERS,
   ) {
-    const { users, wordCount } = reach;
     const noAccess = new InternedAccess();
     const parentAccess = parent?.internedAccess ?? Array.from({ length: reach.userCount }, () => noAccess);
-    users.enterNode(node, parentAccess);
-    this.affectedPositions = [...users.positions];
-    const isSameAsParent = parent !== null && this.affectedPositions.length === 0;
-    this.internedAccess = isSameAsParent ? parentAccess : parentAccess.map((each, i) => users.accessOfUser(i) ?? each);
+    const users = accessByUser(node, parentAccess);
+    this.affectedPositions = [...users.keys()];
+    const isSameAsParent = parent !== null && users.size === 0;
+    this.internedAccess = isSameAsParent ? parentAccess : parentAccess.map((each, i) => users.get(i) ?? each);
     const newClosedPositions = this.affectedPositions.filter(
       (position) => this.internedAccess[position]?.isReadingRestricted && !parentAccess[position]?.isReadingRestricted,
     );
     this.closedPositions = [...(parent?.closedPositions ?? []), ...newClosedPositions];
     this.unnamedTables = isSameAsParent ? parent.unnamedTables : reach.newAccess();
     this.tableAccess = reach.newAccess();
-    for (const [access, positions] of groupByAccess(this.affectedPositions, this.internedAccess)) {
+    for (const [access, positions] of groupByAccess(users)) {
       const ownerPositions = positions.filter((position) => !isMember(restrictedUsers, position));
       const nonOwnerPositions = positions.filter((position) => isMember(restrictedUsers, position));
       reach.addUsers(ownerPositions, access.privileges);
@@ -57,7 +57,11 @@ export class ExpectedScope implements SchemaAccess {
       this.unnamedTables.addAccess(positions, access);
     }
     if (parent !== null && !isSameAsParent)
-      this.unnamedTables.inherit(parent.unnamedTables, allWordIndexes(wordCount), users.memberSet);
+      this.unnamedTables.inherit(
+        parent.unnamedTables,
+        allWordIndexes(reach.wordCount),
+        bitset(reach.wordCount, users.keys()),
+      );
   }
 
   /** The access at the catalog `name`. Called on the root's scope only. @param reach receives all users with access in the catalog */
@@ -110,14 +114,13 @@ export class ExpectedScope implements SchemaAccess {
   }
 
   accessAt(name: string, activeWords: Uint32Array): ExpectedAccess {
-    const { users } = this.reach;
-    users.enterNode(this.node?.children.get(name), this.internedAccess);
+    const users = accessByUser(this.node?.children.get(name), this.internedAccess);
     for (const positions of this.closedPositionsAt(name))
-      for (const position of positions) users.setAccess(position, CLOSED_ACCESS);
+      for (const position of positions) users.set(position, CLOSED_ACCESS);
     this.tableAccess.clear(this.wordsToClear);
     this.wordsToClear = activeWords;
     if (activeWords.length === 0) return this.tableAccess;
-    for (const [access, positions] of groupByAccess(users.positions, users.internedAccess)) {
+    for (const [access, positions] of groupByAccess(users)) {
       this.tableAccess.addAccess(positions, access);
       // Owning a schema gives no access to its tables, so this ownership is left out here.
       this.reach.addUsers(
@@ -125,7 +128,7 @@ export class ExpectedScope implements SchemaAccess {
         access.privileges.filter((each) => MORE_THAN_SCHEMA_OWNERSHIP.has(each)),
       );
     }
-    this.tableAccess.inherit(this.unnamedTables, activeWords, users.memberSet);
+    this.tableAccess.inherit(this.unnamedTables, activeWords, bitset(this.reach.wordCount, users.keys()));
     return this.tableAccess;
   }
 }
@@ -134,8 +137,6 @@ export class ExpectedScope implements SchemaAccess {
 export class ExpectedReach {
   readonly usersWithAccess: Bitset;
   readonly usersBeyondReading: Bitset;
-  /** A buffer that is reused for each node. */
-  readonly users: UsersAtNode;
 
   constructor(
     readonly userCount: number,
@@ -144,15 +145,10 @@ export class ExpectedReach {
   ) {
     this.usersWithAccess = new Uint32Array(wordCount);
     this.usersBeyondReading = new Uint32Array(wordCount);
-    this.users = new UsersAtNode(userCount, wordCount);
   }
 
   newAccess(): ExpectedAccess {
     return new ExpectedAccess(this.wordCount, this.isOpenToReaders);
-  }
-
-  usersOnlyReading(): Bitset {
-    return this.usersWithAccess.map((word, index) => word & ~wordAt(this.usersBeyondReading, index));
   }
 
   addUsers(positions: readonly number[], privileges: readonly Privilege[]): void {
@@ -170,40 +166,18 @@ const MORE_THAN_SCHEMA_OWNERSHIP = new Set(
   PRIVILEGES.filter((each) => [...privilegesGivenBy([each])].some((given) => !PRIVILEGE_TERMS[given].ownsSchemas)),
 );
 
-/** Users to whom grants or policies at a node apply, with their access. Arrays by user number are faster here than a map for each node. */
-class UsersAtNode {
-  positions: number[] = [];
-  /** Access by the user's number. Only the elements at `positions` belong to the current node. */
-  readonly internedAccess: InternedAccess[];
-  readonly memberSet: Bitset;
-
-  constructor(userCount: number, wordCount: number) {
-    this.internedAccess = Array.from({ length: userCount }, () => CLOSED_ACCESS);
-    this.memberSet = new Uint32Array(wordCount);
-  }
-
-  enterNode(node: EntryNode | undefined, parentAccess: readonly InternedAccess[]): void {
-    for (const position of this.positions) this.memberSet[position >>> 5] = 0;
-    this.positions = [];
-    for (const { source, members } of node?.entries ?? []) {
-      let lastExtension = { before: CLOSED_ACCESS, after: CLOSED_ACCESS.withSource(source) };
-      for (const position of members) {
-        const access = this.accessOfUser(position) ?? parentAccess[position] ?? CLOSED_ACCESS;
-        if (access !== lastExtension.before) lastExtension = { before: access, after: access.withSource(source) };
-        this.setAccess(position, lastExtension.after);
-      }
+/** The access of the users to whom grants or policies at a node apply, by the user's number. */
+function accessByUser(
+  node: EntryNode | undefined,
+  parentAccess: readonly InternedAccess[],
+): Map<number, InternedAccess> {
+  const users = new Map<number, InternedAccess>();
+  for (const { source, members } of node?.entries ?? [])
+    for (const position of members) {
+      const access = users.get(position) ?? parentAccess[position] ?? CLOSED_ACCESS;
+      users.set(position, access.withSource(source));
     }
-  }
-
-  accessOfUser(position: number): InternedAccess | undefined {
-    return isMember(this.memberSet, position) ? this.internedAccess[position] : undefined;
-  }
-
-  setAccess(position: number, internedAccess: InternedAccess): void {
-    if (!isMember(this.memberSet, position)) this.positions.push(position);
-    addMember(this.memberSet, position);
-    this.internedAccess[position] = internedAccess;
-  }
+  return users;
 }
 
 function isRestrictingReading({ source }: AccessEntry): boolean {
@@ -226,18 +200,9 @@ const NO_WORDS = new Uint32Array(0);
 const NO_USERS: Bitset = new Uint32Array(0);
 
 /** Groups users by access, so that for example a hundred hidden columns are added once for all users with the same access. */
-function groupByAccess(
-  positions: Iterable<number>,
-  internedAccess: readonly InternedAccess[],
-): Map<Access, readonly number[]> {
+function groupByAccess(users: ReadonlyMap<number, InternedAccess>): Map<Access, readonly number[]> {
   const positionsByAccess = new Map<Access, number[]>();
-  let [last, group]: [Access, number[]] = [NO_ACCESS, []];
-  for (const position of positions) {
-    const access = internedAccess[position]?.access ?? NO_ACCESS;
-    if (access !== last || group.length === 0)
-      [last, group] = [access, getOrInsert(positionsByAccess, access, () => [])];
-    group.push(position);
-  }
+  for (const [position, { access }] of users) getOrInsert(positionsByAccess, access, () => []).push(position);
   return positionsByAccess;
 }
 

@@ -128,7 +128,8 @@ function proveData(
     const modeFact = (mode: 'all' | 'read-only') => () =>
       ({ about: 'catalog-mode', resource: { catalog }, mode }) as const;
     differences.compare(modeFact('all'), everyWordIndex, modes.all, reach.usersBeyondReading);
-    differences.compare(modeFact('read-only'), everyWordIndex, modes.readOnly, reach.usersOnlyReading());
+    const onlyReaders = reach.usersWithAccess.map((word, index) => word & ~wordAt(reach.usersBeyondReading, index));
+    differences.compare(modeFact('read-only'), everyWordIndex, modes.readOnly, onlyReaders);
   }
 }
 
