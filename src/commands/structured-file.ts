@@ -73,7 +73,6 @@ export function problemLines(file: string, problems: readonly SnapshotProblem[])
   ];
 }
 
-/** Text from the file, shortened and printable on one line. */
 function shortPrintable(text: string): string {
   const shortText = text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text;
   return toPrintable(shortText.replace(/\s+/g, ' '));

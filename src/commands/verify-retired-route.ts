@@ -58,7 +58,6 @@ async function sendProbe({ probe, method, url, headers, body }: RouteProbe): Pro
   }
 }
 
-/** The first bytes of a body, even if it breaks off. */
 async function beginningOf(stream: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

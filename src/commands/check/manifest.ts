@@ -181,7 +181,6 @@ export interface ManifestReading {
   findings: PlacedFinding[];
 }
 
-/** How deep lists and manifests may be nested. */
 const MAX_DEPTH = 8;
 
 /** Reads YAML text inside a manifest, such as a chart's values in an Application of Argo CD. */
@@ -237,7 +236,6 @@ function generatorFiles(node: ManifestNode): string[] {
 
 const WORKLOAD_KIND = /^(?:Pod|Deployment|StatefulSet|DaemonSet|ReplicaSet|Job|CronJob)$/;
 
-/** A mount by `subPath` of a volume from a ConfigMap. */
 interface SubPathMount {
   configMaps: string[];
   subPath: string;

@@ -41,7 +41,6 @@ export function checkRulesFile(text: string, settings: ServiceSettings): Finding
 
 const MANY_TABLE_RULES = 3_000;
 
-/** Findings about rules that the engine accepts, but whose effect differs from the apparent one. */
 function ruleTrapFindings(rules: ForeignRules, at: number): PlacedFinding[] {
   const allRules = [...rules.values()].flat();
   return [

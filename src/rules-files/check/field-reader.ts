@@ -203,7 +203,6 @@ function newUserProblem(text: string, groupCount: number | null): string | null 
 /** Matches plain names and alternatives of them (`a|b`). Most patterns are of this kind, and need no check. */
 const PLAIN_NAMES_PATTERN = /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)*$/;
 
-/** Reports problems and traps of one pattern. The engine matches it with whole names, by java.util.regex. */
 function checkPattern(key: string, field: FieldFormat, text: string, at: number, report: ReportFinding): void {
   if (PLAIN_NAMES_PATTERN.test(text)) return;
   const reading = readingOf(text);

@@ -30,7 +30,6 @@ import { principalsOf, type Snapshot } from '../../trino-rules/model/snapshot.js
 import { isRefused } from '../check/checks.js';
 import { readLeniently } from '../check/lenient-reader.js';
 
-/** A reason why two files cannot be compared: a rule of one, and the problem with it. */
 interface ComparisonProblem {
   file: 'before' | 'after';
   /** The place of the rule, such as `tables[12]`. */

@@ -22,7 +22,6 @@ import { ALL_USERS, newPatternCache, type Audiences, ListedUsers, type ListedUse
 import { foreignDocument } from './foreign-document.js';
 import { isAskable } from './foreign-diff.js';
 
-/** The guarantees of a file, with the names of the principals in them. */
 export interface NamedGuarantees {
   guarantees: Guarantee[];
   /** Names of users by their ids in the guarantees. */

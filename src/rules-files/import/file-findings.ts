@@ -115,7 +115,6 @@ function usersNamedBy(rule: ForeignRule, listedUsers: ListedUsers, patterns: Pat
   return namedUsers.length < listedUsers.users.length || patterns.language(text).kind === 'names' ? namedUsers : [];
 }
 
-/** The line that marks a user as a program in a list of users. */
 function programLine({ name, groups }: ListedUser): string {
   return `engine:${name}${groups.length === 0 ? '' : `: ${groups.join(', ')}`}`;
 }

@@ -50,7 +50,6 @@ export interface JudgedRules {
   findings: Finding[];
   /** Verdicts on the guarantees of the snapshot; empty if the rules were not proved. */
   verdicts: GuaranteeVerdict[];
-  /** All breaches of each guarantee, by its id. */
   breaches: Map<number, readonly Breach[]>;
 }
 

@@ -79,7 +79,6 @@ const WORDS_AFTER_FROM = new Set([...QUERY_WORDS, ...'WHERE GROUP HAVING ORDER L
 /** Words in a FROM that are no tables. */
 const NON_TABLE_WORDS = /^(?:AS|LATERAL|UNNEST|NATURAL|CROSS|INNER|LEFT|RIGHT|FULL|OUTER)$/;
 
-/** The state of reading inside a pair of parentheses. */
 interface ParenthesesState {
   parent: ParenthesesState | null;
   /** The predicate before the parentheses, such as `NOT IN`, if the engine plans its sub-query as a join; otherwise null. */

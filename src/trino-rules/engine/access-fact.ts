@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/open-names.js';
+import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import { nodeText, mapNames, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Question, RoutineQuestion } from '../model/question.js';

@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/open-names.js';
+import { FRESH_PREFIX } from '../document/pattern-cache.js';
 import { patternOf, ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import { type Evaluator, routineAt, tableAt } from './evaluator.js';

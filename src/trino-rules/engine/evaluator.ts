@@ -1,5 +1,4 @@
-import { FRESH_PREFIX } from '../document/open-names.js';
-import { PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type {
   CatalogRule,

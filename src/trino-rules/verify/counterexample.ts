@@ -149,7 +149,6 @@ interface Difference {
   isByRules: boolean;
 }
 
-/** Counts all differences, and keeps the first ones for the report. */
 export class Differences {
   readonly reportedDifferences: Difference[] = [];
   differenceCount = 0;
