@@ -103,7 +103,7 @@ export async function keptDifferences(kept: Kept, ask?: AskEngine): Promise<Kept
     // Every row passes the filter of those who only read.
     if (question.ask === 'filters' && canonical(after[i] ?? null) === canonical(['true'])) continue;
     const isOpen = [given, next].every(
-      (rules) => !isRestriction(question) || rules.maySelect(question.user, question, []),
+      (rules) => !isRestriction(question) || rules.hasTablePrivilege(question.user, 'SELECT', question),
     );
     // A restriction of what may not be read is none.
     if (isOpen) examples[kindOf(question, after[i] === true, { given, listing, names })] ??= question;

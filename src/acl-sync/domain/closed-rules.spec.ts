@@ -37,7 +37,7 @@ describe('the published rules with denials in front', () => {
       closed({ ...document, procedures: [{ catalog: 'sales', privileges: ['EXECUTE'] }] }).document,
     );
     const rights = (user: string): unknown[] => [
-      engine.maySelect(user, { ...eu, table: 'orders' }, []),
+      engine.hasTablePrivilege(user, 'SELECT', { ...eu, table: 'orders' }),
       engine.mayReadCatalog(user, 'hr'),
       ...(['function', 'procedure'] as const).map((kind) =>
         engine.mayRunRoutine(user, { kind, resource: { ...eu, routine: 'load' }, privilege: 'EXECUTE' }),

@@ -88,7 +88,7 @@ function unreadableTableFindings(document: RulesDocument, settings: ServiceSetti
     );
     return settings.serviceAccounts.flatMap((account): Finding[] => {
       engine.spend(tables.length * document.tables.length * COST_PER_MATCH);
-      const unreadableTable = tables.find((table) => !evaluator.maySelect(account, table, []));
+      const unreadableTable = tables.find((table) => !evaluator.hasTablePrivilege(account, 'SELECT', table));
       if (unreadableTable === undefined) return [];
       const message = `${account} may not read ${resourceText(unreadableTable)}, of the readable catalog ${catalog}`;
       return [{ code: 'invariant-readable-catalog', severity: 'error', message }];

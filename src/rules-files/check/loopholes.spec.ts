@@ -155,7 +155,8 @@ describe('doors that rules leave open', () => {
             const isOpen =
               !table.includes('$') &&
               companions.some(
-                (each) => evaluator.maySelect(user, each, []) && rowFilterOf(evaluator, user, each) === null,
+                (each) =>
+                  evaluator.hasTablePrivilege(user, 'SELECT', each) && rowFilterOf(evaluator, user, each) === null,
               );
             if (isOpen && (isLimited || !privileges.includes('SELECT'))) add('door-companion', index);
             const isMasked = columns.some(({ mask }) => mask !== undefined);

@@ -139,7 +139,7 @@ export class DifferenceFindings {
       const { schema = '', table = '' } = fact.resource;
       const [systemTables, evaluators] = [tablesOfSystem(schema), [this.evaluator, importedEvaluator] as const];
       const mayRead = (name: string, user: string): boolean[] =>
-        evaluators.map((each) => each.maySelect(user, { catalog: SYSTEM, schema, table: name }, []));
+        evaluators.map((each) => each.hasTablePrivilege(user, 'SELECT', { catalog: SYSTEM, schema, table: name }));
       const losesReader = (name: string): boolean => people.some((user) => mayRead(name, user).join() === 'true,false');
       return systemTables.includes(table) || (isFreshName(table) && systemTables.some(losesReader));
     });

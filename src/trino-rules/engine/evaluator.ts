@@ -81,15 +81,11 @@ export class Evaluator {
     if (!(privilege === 'SELECT' ? this.mayReadCatalog(user, catalog) : this.mayWriteCatalog(user, catalog)))
       return false;
     if (schema === INFORMATION_SCHEMA) return true;
-    const rule = this.decidingTableRule(user, table);
+    const rule = this.rules.tables[this.tableRuleIndex(user, table) ?? -1];
     if (privilege !== 'SELECT' && rule?.privileges.includes(privilege) !== true) return false;
     if (privilege !== 'SELECT' && privilege !== 'GRANT_SELECT') return true;
     const allowsReading = rule?.privileges.some((each) => each === 'SELECT' || each === 'GRANT_SELECT');
     return rule !== undefined && allowsReading === true && columns.every((column) => !hidesColumn(rule, column));
-  }
-
-  maySelect(user: string, table: TableName, columns: readonly string[]): boolean {
-    return this.hasTablePrivilege(user, 'SELECT', table, columns);
   }
 
   catalogMode(user: string, catalog: string): CatalogRule['allow'] {
@@ -110,9 +106,9 @@ export class Evaluator {
 
   /** Whether a user may `ALTER TABLE … EXECUTE`: this needs SELECT, and the engine refuses it if a filter or mask applies (seen on 483). */
   mayRunTableProcedures(user: string, table: TableName): boolean {
-    if (!this.maySelect(user, table, [])) return false;
+    if (!this.hasTablePrivilege(user, 'SELECT', table)) return false;
     if (table.schema === INFORMATION_SCHEMA) return true;
-    const rule = this.decidingTableRule(user, table);
+    const rule = this.rules.tables[this.tableRuleIndex(user, table) ?? -1];
     return rule?.filter === undefined && rule?.columns?.some(({ mask }) => mask !== undefined) !== true;
   }
 
@@ -166,10 +162,6 @@ export class Evaluator {
     // GRANT_EXECUTE includes EXECUTE.
     const sufficientPrivileges = privilege === 'EXECUTE' ? ['EXECUTE', 'GRANT_EXECUTE'] : [privilege];
     return rule?.privileges.some((each) => sufficientPrivileges.includes(each)) === true;
-  }
-
-  private decidingTableRule(user: string, { catalog, schema, table }: TableName): TableRule | undefined {
-    return this.firstMatch.rule(this.rules.tables, { catalog, schema, table, user });
   }
 }
 

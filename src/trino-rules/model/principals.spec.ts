@@ -51,7 +51,7 @@ describe('everyone', () => {
     const evaluator = new Evaluator(document);
     const asked = (name: string, principal: Principal) => ({
       decided: decide(snapshot, principal, reading).allowed,
-      compiled: evaluator.maySelect(name, orders, []),
+      compiled: evaluator.hasTablePrivilege(name, 'SELECT', orders),
     });
 
     expect(asked('ana', user(1))).toEqual({ decided: true, compiled: true });

@@ -17,7 +17,7 @@ export function byEvaluator(evaluator: Evaluator, listings: MetadataVisibility, 
     case 'show-tables':
       return listings.showsSchema(user, question);
     case 'select':
-      return evaluator.maySelect(user, question, question.columns);
+      return evaluator.hasTablePrivilege(user, 'SELECT', question, question.columns);
     case 'view-with-select':
       return evaluator.hasTablePrivilege(user, 'GRANT_SELECT', question, question.columns);
     case 'table-procedure':

@@ -67,7 +67,7 @@ export class MixedStatements {
     table: TableName,
   ): Shown | null {
     const reader = this.evaluator(privileges);
-    if (!reader.maySelect(user, table, [])) return null;
+    if (!reader.hasTablePrivilege(user, 'SELECT', table)) return null;
     const at = reader.tableRuleIndex(user, table);
     const rule = at === null ? undefined : privileges.tables[at];
     const columns = this.columns.filter((column) => rule === undefined || !hidesColumn(rule, column));
@@ -75,7 +75,7 @@ export class MixedStatements {
     if (filter.includes('fail(')) return null;
     const masked = columns.flatMap((column) => {
       const mask = columnMaskOf(this.evaluator(masks), user, table, column);
-      const isApplied = mask !== null && this.evaluator(checks).maySelect(user, table, [column]);
+      const isApplied = mask !== null && this.evaluator(checks).hasTablePrivilege(user, 'SELECT', table, [column]);
       return isApplied ? [[column, mask] as const] : [];
     });
     return {

@@ -36,8 +36,8 @@ stopsEach({
   },
   'gives all users of a node the access of one of them': {
     file: 'trino-rules/compile/node-access.js',
-    from: 'oldState !== lastState || newState === null',
-    to: 'newState === null',
+    from: 'getOrInsert(nextStates, oldState,',
+    to: 'getOrInsert(nextStates, entry,',
     found: /clerk .*may not SELECT from sales\.eu\.\(any other table\) \(no grant gives it\)/,
   },
   'keeps one column rule of several': {
