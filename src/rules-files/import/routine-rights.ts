@@ -1,4 +1,4 @@
-import { groupBy } from '../../kernel/collections.js';
+import { getOrInsert, groupBy } from '../../kernel/collections.js';
 import { resourceNameProblem } from '../../kernel/name.js';
 import type { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import type { RulesDocument } from '../../trino-rules/document/rules-document.js';
@@ -66,8 +66,9 @@ export class RoutineRights {
     );
     const isRestricted = (catalog: string): boolean =>
       restrictedNodes.some((each) => each.catalog === undefined || each.catalog === catalog);
+    const openCatalogs = new Map<string, boolean>();
     const mayEnter = (catalog: string): boolean =>
-      !isRestricted(catalog) && this.evaluator.mayReadCatalog(user, catalog);
+      getOrInsert(openCatalogs, catalog, () => !isRestricted(catalog) && this.evaluator.mayReadCatalog(user, catalog));
     const { namedSchemas: schemas, freshName } = this.catalogNames;
     // A right on everything has no effect in catalogs with restricted data, so these need not let the user in.
     const mayRunIn = ({ catalog }: Node): boolean =>
@@ -96,6 +97,7 @@ export class RoutineRights {
     rules: readonly RoutineRule[],
     catalogTests: CatalogTests,
   ): Iterable<{ grantedNode: Node; exceptions: readonly Node[] }> {
+    if (!rules.some(({ givesRight }) => givesRight)) return;
     const exceptions =
       this.isGrantable(node) && catalogTests.mayRunIn(node) ? this.exceptionsAt(node, rules, catalogTests) : null;
     if (exceptions !== null && !exceptions.includes(node)) {
