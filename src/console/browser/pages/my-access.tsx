@@ -5,13 +5,13 @@ import { linkAtProvider, queryClient, useOwnAccount, useIdentityProvider } from 
 import { DAY_MS, parseExpiry } from '../domain/moment-text.js';
 import { now } from '../now.js';
 import { EffectiveAccess, Sessions } from '../parts/account.js';
-import { ActionButton, ProofForm, ReturnFailure } from '../parts/action-dialog.js';
+import { ActionButton, ProofForm } from '../parts/action-dialog.js';
 import { useDialogInAddress } from '../parts/address.js';
 import { Button } from '../parts/controls.js';
 import { Moment } from '../parts/display.js';
 import { Checkbox, NewPasswordField, TextField, useForm } from '../parts/form.js';
 import { NewGrantLink } from '../parts/entries.js';
-import { Failure, SecretNotice, showToast } from '../parts/notice.js';
+import { Failure, ReturnFailure, SecretNotice, showToast } from '../parts/notice.js';
 import { EmptyState, Fact, Page, Region } from '../parts/page.js';
 import { actionColumn, type Column, Listing } from '../parts/table.js';
 

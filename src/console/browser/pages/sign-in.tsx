@@ -12,11 +12,10 @@ import {
   useOwnAccount,
   useIdentityProvider,
 } from '../api/session.js';
-import { Dialog, ReturnFailure } from '../parts/action-dialog.js';
 import { useAddress } from '../parts/address.js';
 import { Brand, Button, CopyButton } from '../parts/controls.js';
-import { Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useForm } from '../parts/form.js';
-import { Failure, Note } from '../parts/notice.js';
+import { Dialog, Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useForm } from '../parts/form.js';
+import { Failure, Note, ReturnFailure } from '../parts/notice.js';
 import { useTitle } from '../parts/page.js';
 
 export function SignIn({ isFirstStart }: { isFirstStart: boolean }) {

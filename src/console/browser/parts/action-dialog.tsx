@@ -1,14 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
-import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { api, bodyOf, isProblem, Problem } from '../api/client.js';
+import { api, bodyOf, isProblem } from '../api/client.js';
 import { type Draft, usePreview } from '../api/entries.js';
 import { confirmAtProvider, refreshConsoleStart, useConsoleStart } from '../api/session.js';
-import { FAILURE_KEYS, returnAddress, useAddress, useDialogInAddress } from './address.js';
+import { returnAddress, useAddress, useDialogInAddress } from './address.js';
 import { DraftGuarantees, DraftOutcomes, MorePeople } from './changes.js';
 import { Button } from './controls.js';
-import { Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
-import { Failure } from './notice.js';
+import { Dialog, Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
+import { Failure, ReturnFailure } from './notice.js';
 
 interface ActionButtonProps<T> extends Omit<ActionDialogProps<T>, 'close'> {
   /** The value of the address parameter that opens the dialog. Default: made from `action`. */
@@ -80,40 +80,6 @@ function ActionPreview({ draft, direction, isActing }: ActionPreviewProps) {
       <DraftOutcomes preview={preview} direction={direction} />
       <MorePeople readMore={readMore} />
     </>
-  );
-}
-
-/** A dialog. Esc closes it, unless `close` is absent. Closing returns the focus to the element that opened the dialog. */
-export function Dialog({ title, close, children }: { title: string; close?: () => void; children: ReactNode }) {
-  const dialogRef = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialogRef.current?.showModal();
-    // The browser itself would focus the hidden user name, which is there for password managers.
-    const field = dialogRef.current?.querySelector<HTMLElement>('input:not([readonly]), textarea');
-    (field ?? dialogRef.current?.querySelector('button'))?.focus();
-    return () => {
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
-    };
-  }, []);
-  return (
-    <dialog
-      className="dialog"
-      ref={dialogRef}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        close?.();
-      }}
-      // Without `close` the dialog is opened again: browsers close it at the second Esc, even if the first was prevented.
-      onClose={() => (close === undefined ? dialogRef.current?.showModal() : close())}
-    >
-      <div className="stack stack--mid">
-        <h2 id={id}>{title}</h2>
-        {children}
-      </div>
-    </dialog>
   );
 }
 
@@ -200,13 +166,3 @@ const NOT_CONFIRMED_TEXTS = {
   not_signed_in_anew: 'The provider did not ask you to sign in anew. Nothing was confirmed.',
   other: 'The provider sent you back, and nothing was confirmed.',
 };
-
-/** Why a sign-in at the provider failed, by the code in the return address. @param props.texts by code; `other` for codes without a text */
-export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {
-  const { search } = useAddress();
-  const code = search.get(FAILURE_KEYS.code);
-  if (code === null) return null;
-  return (
-    <Failure problem={new Problem(0, code, texts[code] ?? texts.other, search.get(FAILURE_KEYS.requestId), null, [])} />
-  );
-}

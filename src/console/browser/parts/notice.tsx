@@ -4,6 +4,7 @@ import { formFieldOf, isProblem, Problem } from '../api/client.js';
 import { interruptionOf, createSharedState } from '../api/session.js';
 import { clockTime } from '../domain/moment-text.js';
 import { now } from '../now.js';
+import { FAILURE_KEYS, useAddress } from './address.js';
 import { Button, CopyButton, Icon } from './controls.js';
 import { Moment } from './display.js';
 
@@ -107,6 +108,16 @@ export function Failure({ problem, retry }: { problem: Error; retry?: (() => voi
         </p>
       )}
     </Notice>
+  );
+}
+
+/** Why a sign-in at the provider failed, by the code in the return address. @param props.texts by code; `other` for codes without a text */
+export function ReturnFailure({ texts }: { texts: Readonly<Record<string, string>> & { other: string } }) {
+  const { search } = useAddress();
+  const code = search.get(FAILURE_KEYS.code);
+  if (code === null) return null;
+  return (
+    <Failure problem={new Problem(0, code, texts[code] ?? texts.other, search.get(FAILURE_KEYS.requestId), null, [])} />
   );
 }
 
