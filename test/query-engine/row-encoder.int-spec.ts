@@ -139,7 +139,10 @@ function valueOf(type: EngineType): fc.Arbitrary<string> {
         return fc.tuple(...type.fields.map((field) => valueOf(field.type))).map((all) => `[${all.join(' , ')}]`);
       case 'map':
         return fc
-          .array(fc.tuple(fc.oneof(fc.nat(20).map(String), fc.string()), valueOf(type.value)), { maxLength: 3 })
+          .uniqueArray(fc.tuple(fc.oneof(fc.nat(20).map(String), fc.string()), valueOf(type.value)), {
+            maxLength: 3,
+            selector: ([key]) => key,
+          })
           .map((all) => `{${all.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`);
     }
   };
