@@ -268,4 +268,9 @@ describe('RowEncoder', () => {
     const long = `${rows.slice(0, -1)},["${'x'.repeat(300_000)}"]]`;
     for (const list of [rows, long]) expect(() => encoded(list, TEXT, 'ndjson')).toThrow(ProtocolBreach);
   });
+
+  it('refuses a large row with one value more than columns', () => {
+    const list = JSON.stringify([['x'.repeat(300_000), 'b']]);
+    for (const format of FORMATS) expect(() => encoded(list, TEXT, format)).toThrow(ProtocolBreach);
+  });
 });

@@ -100,7 +100,7 @@ function* membersOf(json: Buffer, type: ContainerType, open: '[' | '{', close: '
     const valueStart = scanner.skipValue();
     const valueType =
       type.kind === 'array' ? type.element : type.kind === 'map' ? type.value : type.fields[count]?.type;
-    if (valueType === undefined) break;
+    if (valueType === undefined) throw breachFor('other-count');
     yield { start: keyStart ?? valueStart, keyEnd, valueStart, end: scanner.position, valueType };
   }
   if (type.kind === 'row' && count !== type.fields.length) throw breachFor('other-count');
