@@ -12,7 +12,8 @@ import {
   ReferenceResponse,
   TEXTS,
 } from '../platform/http/api-fields.js';
-import type { Change, WayEnd } from '../trino-rules/answers/smallest-change.js';
+import type { Change } from '../trino-rules/answers/smallest-change.js';
+import type { WayEnd } from '../trino-rules/answers/ways.js';
 import type { Access, Origin } from '../trino-rules/model/intent.js';
 import {
   kindOf,

@@ -8,7 +8,8 @@ import { type EffectiveAccess, effectiveAccess } from '../trino-rules/answers/ef
 import { explain } from '../trino-rules/answers/explanation.js';
 import { eachHolder, type Holder, type HolderQuestion } from '../trino-rules/answers/holders.js';
 import { restrictsExactly, traceRules } from '../trino-rules/answers/rule-trace.js';
-import { neededGrant, smallestChange, waysTo } from '../trino-rules/answers/smallest-change.js';
+import { neededGrant, smallestChange } from '../trino-rules/answers/smallest-change.js';
+import { waysTo } from '../trino-rules/answers/ways.js';
 import { textOfRule } from '../trino-rules/engine/deciding-rule.js';
 import { INFORMATION_SCHEMA } from '../trino-rules/engine/evaluator.js';
 import { type Access, accessToColumn, intentAt, NO_ACCESS } from '../trino-rules/model/intent.js';

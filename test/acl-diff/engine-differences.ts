@@ -2,7 +2,7 @@ import { readForeignRulesFile } from '../../src/commands/foreign-rules-file.js';
 import { readUsers } from '../../src/commands/users-file.js';
 import type { AccessDifference } from '../../src/trino-rules/diff/access-diff.js';
 import type { OtherRight } from '../../src/trino-rules/diff/access-diff-form.js';
-import { FRESH_PREFIX } from '../../src/trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
 import { WorkBudget } from '../../src/trino-rules/document/work-budget.js';
 import { getOrInsert } from '../../src/kernel/collections.js';
 import { type AccessFact, unmarkRepresentative } from '../../src/trino-rules/engine/access-fact.js';

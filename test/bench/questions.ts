@@ -1,6 +1,6 @@
 import { intentSets } from '../../src/trino-rules/compile/intent-sets.js';
 import type { NodeAccess } from '../../src/trino-rules/compile/node-access.js';
-import { FRESH_PREFIX as FRESH } from '../../src/trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX as FRESH } from '../../src/trino-rules/document/open-names.js';
 import type { EngineSets } from '../../src/trino-rules/engine/engine-sets.js';
 import type { PolicyPrincipal } from '../../src/trino-rules/model/principal.js';
 import type { Snapshot } from '../../src/trino-rules/model/snapshot.js';

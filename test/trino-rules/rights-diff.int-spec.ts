@@ -3,7 +3,8 @@ import { runs } from '../support/landing.js';
 import { anyRules } from '../support/snapshots/any-rules.js';
 import { withinBudget } from '../support/rules/within-budget.js';
 import { type AccessDifference, diffAccess } from '../../src/trino-rules/diff/access-diff.js';
-import { FRESH_PREFIX, PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../src/trino-rules/document/open-names.js';
+import { PatternCache } from '../../src/trino-rules/document/pattern-cache.js';
 import {
   FUNCTION_PRIVILEGES,
   type RulesDocument,

@@ -1,7 +1,8 @@
 import type { AccessIndex } from '../../trino-rules/answers/access-index.js';
 import type { Explanation } from '../../trino-rules/answers/explanation.js';
 import type { RuleTrace } from '../../trino-rules/answers/rule-trace.js';
-import type { Change, Way } from '../../trino-rules/answers/smallest-change.js';
+import type { Change } from '../../trino-rules/answers/smallest-change.js';
+import type { Way } from '../../trino-rules/answers/ways.js';
 import type { Node } from '../../trino-rules/model/node.js';
 
 /** An explanation, with the engine's answer by the published rules. */

@@ -1,4 +1,4 @@
-import type { GrantOnPath } from '../../trino-rules/answers/smallest-change.js';
+import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { isOutsideCatalogs, kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { PolicyPrincipal, Principal } from '../../trino-rules/model/principal.js';
 import { dependsOnEveryone, Principals } from '../../trino-rules/model/principals.js';

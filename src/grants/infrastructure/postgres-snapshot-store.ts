@@ -4,7 +4,7 @@ import { Clock } from '../../kernel/clock.js';
 import { Settings } from '../../platform/settings/settings.js';
 import type { Guarantee } from '../../trino-rules/model/guarantee.js';
 import { hasId, type PolicyPrincipal, type Principal } from '../../trino-rules/model/principal.js';
-import type { GrantOnPath } from '../../trino-rules/answers/smallest-change.js';
+import type { GrantOnPath } from '../../trino-rules/answers/ways.js';
 import { kindOf, type Node } from '../../trino-rules/model/node.js';
 import type { Snapshot, SnapshotGrant, SnapshotGroup, SnapshotPolicy } from '../../trino-rules/model/snapshot.js';
 import type { Growth } from '../domain/admission-ports.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { FRESH_PREFIX } from '../../trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
 import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { diffForeign } from '../foreign/foreign-diff.js';
 import { checkText } from './check-text.js';

@@ -2,7 +2,8 @@ import { BudgetExceeded, WorkBudget } from '../../trino-rules/document/work-budg
 import { formatOf, SECTION_NAMES, type SectionName } from './engine-format.js';
 import { type ForeignRule, type ForeignRules, rolePattern } from './foreign-rules.js';
 import type { PlacedFinding } from './checks.js';
-import { PatternCache, FRESH_PREFIX } from '../../trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { newUserPattern } from '../java/replacement.js';
 import { type Coverage, judgeCoverage } from '../../trino-rules/document/rule-language.js';
 import { NO_RULES } from '../../trino-rules/document/rules-document.js';

@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { PatternCache, FRESH_PREFIX } from '../../trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../trino-rules/document/open-names.js';
+import { PatternCache } from '../../trino-rules/document/pattern-cache.js';
 import { matches } from '../../trino-rules/document/pattern-meaning.js';
 import type { WorkBudget } from '../../trino-rules/document/work-budget.js';
 import { displayName } from '../../trino-rules/engine/access-fact.js';

@@ -2,7 +2,7 @@ import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import type { Question } from '../model/question.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { AccessIndex } from './access-index.js';
-import { type GrantOnPath, waysTo } from './smallest-change.js';
+import { type GrantOnPath, waysTo } from './ways.js';
 
 const ORDERS: Question = {
   about: 'privilege',

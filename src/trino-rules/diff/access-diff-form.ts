@@ -7,7 +7,7 @@ import {
   type AccessFact,
 } from '../engine/access-fact.js';
 import { groupBy } from '../../kernel/collections.js';
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { LEVELS, type Node } from '../model/node.js';
 import type { AccessDiff, AccessDifference } from './access-diff.js';
 

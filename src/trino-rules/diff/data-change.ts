@@ -1,4 +1,4 @@
-import { FRESH_PREFIX, unusedFreshName } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, unusedFreshName } from '../document/open-names.js';
 import type { AccessFact } from '../engine/access-fact.js';
 import { SchemaComparison } from '../engine/schema-comparison.js';
 import { type Bitset, allWordIndexes, bitset, removeAll } from '../engine/sparse-bitset.js';

@@ -1,7 +1,7 @@
 import { javaPattern } from '../../../test/support/rules/java-pattern.js';
 import fc from 'fast-check';
 import { NameClasses, type NameKind } from './name-classes.js';
-import { FRESH_PREFIX } from './pattern-cache.js';
+import { FRESH_PREFIX } from './open-names.js';
 import { matches } from './pattern-meaning.js';
 import { BudgetExceeded, WorkBudget } from './work-budget.js';
 

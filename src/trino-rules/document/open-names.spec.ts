@@ -1,7 +1,7 @@
 import { javaPattern } from '../../../test/support/rules/java-pattern.js';
 import fc from 'fast-check';
 import { anyPattern } from '../../../test/support/snapshots/any-rules.js';
-import { FRESH_PREFIX, namesOfOpenPattern } from './pattern-cache.js';
+import { FRESH_PREFIX, namesOfOpenPattern } from './open-names.js';
 import { matches } from './pattern-meaning.js';
 import { readPattern } from './pattern.js';
 import { WorkBudget } from './work-budget.js';

@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { nodeText, mapNames, type Node } from '../model/node.js';
 import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import type { Question, RoutineQuestion } from '../model/question.js';
@@ -102,6 +102,7 @@ export function unmarkRepresentative(name: string): string {
   return name.startsWith(REPRESENTATIVE_PREFIX) ? name.slice(REPRESENTATIVE_PREFIX.length) : name;
 }
 
+/** Renames the objects, properties, routines and users in a fact. */
 export function renameFact(
   fact: AccessFact,
   renameObject: (name: string) => string,

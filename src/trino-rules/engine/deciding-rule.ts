@@ -1,4 +1,4 @@
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { patternOf, ruleText, type RulesDocument } from '../document/rules-document.js';
 import type { AccessFact } from './access-fact.js';
 import { type Evaluator, routineAt, tableAt } from './evaluator.js';
@@ -8,6 +8,7 @@ export interface RuleLocation {
   index: number;
 }
 
+/** The arguments of a search for the first rule that matches a user and these names. */
 export interface RuleLookup {
   section: keyof RulesDocument;
   names: Readonly<Record<string, string>>;
@@ -15,6 +16,7 @@ export interface RuleLookup {
   requiredCatalog?: { catalog: string; isForWriting: boolean };
 }
 
+/** The search for the rule that decides a permission or restriction. */
 export function lookupOf(fact: AccessFact): RuleLookup {
   const requiresCatalog = (catalog: string, isForWriting = false) => ({ requiredCatalog: { catalog, isForWriting } });
   switch (fact.about) {
@@ -88,6 +90,7 @@ export function decidingRule(evaluator: Evaluator, fact: AccessFact, user: strin
   return index < 0 ? null : { section: decidingLookup.section, index };
 }
 
+/** The section and the index of a rule as text: `tables[12]`. */
 export function nameOfRule({ section, index }: { section: string; index: number }): string {
   return `${section}[${index}]`;
 }

@@ -1,4 +1,5 @@
-import { FRESH_PREFIX, PatternCache } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
+import { PatternCache } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type {
   CatalogRule,
@@ -168,6 +169,7 @@ export class Evaluator {
 /** A rule's patterns by key. An absent pattern matches any name. */
 export type RulePatternsOf<Key extends string> = Partial<Record<Key, string>>;
 
+/** Finds the first rule of a section whose patterns all match. */
 export class FirstMatch {
   constructor(private readonly patterns = new PatternCache()) {}
 

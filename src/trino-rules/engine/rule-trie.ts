@@ -1,5 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { freshCompanion, isLineOfText, type PatternCache, type PatternLanguage } from '../document/pattern-cache.js';
+import { freshCompanion, isLineOfText } from '../document/open-names.js';
+import type { PatternCache, PatternLanguage } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import type { Pattern } from '../document/pattern.js';
 import type { WorkBudget } from '../document/work-budget.js';

@@ -1,11 +1,6 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import {
-  PatternCache,
-  FRESH_PREFIX,
-  unusedFreshName,
-  namesOfOpenPattern,
-  spellOut,
-} from '../document/pattern-cache.js';
+import { FRESH_PREFIX, unusedFreshName, namesOfOpenPattern, spellOut } from '../document/open-names.js';
+import { PatternCache } from '../document/pattern-cache.js';
 import { matches } from '../document/pattern-meaning.js';
 import { NameClasses } from '../document/name-classes.js';
 import type { Pattern } from '../document/pattern.js';

@@ -6,7 +6,7 @@ import { VOCABULARY } from '../../../test/support/snapshots/vocabulary.js';
 import { compile } from '../compile/compile.js';
 import { withMarker } from '../compile/rules-text.js';
 import { compareAccess } from '../diff/access-change.js';
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { type RulesDocument, withoutMarker } from '../document/rules-document.js';
 import { documentOf } from '../document/rules-reader.js';
 import type { Snapshot } from '../model/snapshot.js';

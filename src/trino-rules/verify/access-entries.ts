@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { freshCompanion } from '../document/pattern-cache.js';
+import { freshCompanion } from '../document/open-names.js';
 import { OPEN_SYSTEM_SCHEMAS } from '../model/resource.js';
 import { type Access, accessOf, NO_ACCESS, SERVICE_ACCOUNT_PRIVILEGES } from '../model/intent.js';
 import { isInTree, namesOf, type Node, SYSTEM } from '../model/node.js';

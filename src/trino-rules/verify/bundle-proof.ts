@@ -1,4 +1,4 @@
-import { FRESH_PREFIX, unusedFreshName } from '../document/pattern-cache.js';
+import { FRESH_PREFIX, unusedFreshName } from '../document/open-names.js';
 import { OPERATIONS } from '../document/opa-operations.js';
 import type { Finding } from '../document/finding.js';
 import { MARKER_PREFIX } from '../document/rules-document.js';

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { freshCompanion } from '../document/pattern-cache.js';
+import { freshCompanion } from '../document/open-names.js';
 import { TABLE_PRIVILEGES, type TablePrivilege } from '../document/rules-document.js';
 import type { AccessSets, SchemaAccess, TableAccess } from '../engine/schema-comparison.js';
 import {

@@ -4,7 +4,7 @@ import { aSnapshot } from '../../../test/support/snapshots/snapshot-builder.js';
 import { compile } from '../compile/compile.js';
 import { rulesText } from '../compile/rules-text.js';
 import type { Finding } from '../document/finding.js';
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { WorkBudget } from '../document/work-budget.js';
 import { checkRules, withEngine } from './check.js';
 import { prove } from './proof.js';

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../kernel/collections.js';
-import { freshCompanion } from '../document/pattern-cache.js';
+import { freshCompanion } from '../document/open-names.js';
 import { AccessSets, type SchemaAccess, type TableAccess } from '../engine/schema-comparison.js';
 import {
   addMember,

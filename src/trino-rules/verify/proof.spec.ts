@@ -10,7 +10,7 @@ import { wordsOf } from '../../../test/support/snapshots/snapshot-words.js';
 import { compile } from '../compile/compile.js';
 import { STORAGE_COLUMNS } from '../model/restrictions.js';
 import type { Finding } from '../document/finding.js';
-import { FRESH_PREFIX } from '../document/pattern-cache.js';
+import { FRESH_PREFIX } from '../document/open-names.js';
 import { MARKER_PREFIX, type RulesDocument } from '../document/rules-document.js';
 import { Evaluator } from '../engine/evaluator.js';
 import { MetadataVisibility } from '../../../test/support/rules/metadata-visibility.js';

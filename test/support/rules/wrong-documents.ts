@@ -1,5 +1,5 @@
 import { compile } from '../../../src/trino-rules/compile/compile.js';
-import { FRESH_PREFIX } from '../../../src/trino-rules/document/pattern-cache.js';
+import { FRESH_PREFIX } from '../../../src/trino-rules/document/open-names.js';
 import type { RulesDocument, TableRule } from '../../../src/trino-rules/document/rules-document.js';
 import type { Snapshot } from '../../../src/trino-rules/model/snapshot.js';
 import { aSnapshot } from '../snapshots/snapshot-builder.js';
