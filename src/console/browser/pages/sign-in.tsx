@@ -14,10 +14,12 @@ import {
 } from '../api/session.js';
 import { useAddress } from '../parts/address.js';
 import { Brand, Button, CopyButton } from '../parts/controls.js';
-import { Dialog, Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useForm } from '../parts/form.js';
+import { Dialog } from '../parts/dialog.js';
+import { Form, HiddenUsername, NewPasswordField, PasswordField, TextField, useForm } from '../parts/form.js';
 import { Failure, Note, ReturnFailure } from '../parts/notice.js';
 import { useTitle } from '../parts/page.js';
 
+/** The sign-in page. While there is no administrator, it shows how to create the first one. */
 export function SignIn({ isFirstStart }: { isFirstStart: boolean }) {
   useTitle(isFirstStart ? 'First start' : 'Sign in');
   const { data: provider, isPending } = useIdentityProvider();

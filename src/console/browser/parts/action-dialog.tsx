@@ -7,7 +7,8 @@ import { confirmAtProvider, refreshConsoleStart, useConsoleStart } from '../api/
 import { returnAddress, useAddress, useDialogInAddress } from './address.js';
 import { DraftGuarantees, DraftOutcomes, MorePeople } from './changes.js';
 import { Button } from './controls.js';
-import { Dialog, Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
+import { Dialog } from './dialog.js';
+import { Form, type FormProps, HiddenUsername, PasswordField } from './form.js';
 import { Failure, ReturnFailure } from './notice.js';
 
 interface ActionButtonProps<T> extends Omit<ActionDialogProps<T>, 'close'> {
@@ -104,6 +105,7 @@ interface ProofFormProps<T> extends Omit<FormProps, 'mutation' | 'cancelText' | 
   children: (mayActNow: boolean, isActing: boolean) => ReactNode;
 }
 
+/** The form of an action that needs a proof of identity. */
 export function ProofForm<T>(props: ProofFormProps<T>) {
   const { proof, values, returnSearch: address, run, onDone, action, isDanger, children, ...formProps } = props;
   const [password, setPassword] = useState('');

@@ -16,6 +16,7 @@ export interface FormProps {
   children: ReactNode;
 }
 
+/** A short form: fields, error, and two buttons. It cannot be sent twice at the same time. */
 export function Form(props: FormProps) {
   const { label, action, isDanger, cancelText = 'Cancel', close, isPanel = false, canRetry = false, children } = props;
   const { isPending, error, mutate, reset } = props.mutation;
@@ -47,40 +48,6 @@ export function Form(props: FormProps) {
   );
 }
 
-/** A dialog. Esc closes it, unless `close` is absent. Closing returns the focus to the element that opened the dialog. */
-export function Dialog({ title, close, children }: { title: string; close?: () => void; children: ReactNode }) {
-  const dialogRef = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialogRef.current?.showModal();
-    // The browser itself would focus the hidden user name, which is there for password managers.
-    const field = dialogRef.current?.querySelector<HTMLElement>('input:not([readonly]), textarea');
-    (field ?? dialogRef.current?.querySelector('button'))?.focus();
-    return () => {
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
-    };
-  }, []);
-  return (
-    <dialog
-      className="dialog"
-      ref={dialogRef}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        close?.();
-      }}
-      // Without `close` the dialog is opened again: browsers close it at the second Esc, even if the first was prevented.
-      onClose={() => (close === undefined ? dialogRef.current?.showModal() : close())}
-    >
-      <div className="stack stack--mid">
-        <h2 id={id}>{title}</h2>
-        {children}
-      </div>
-    </dialog>
-  );
-}
-
 export interface FieldsProps<F> {
   form: F;
   change: (changes: Partial<F>) => void;
@@ -100,11 +67,13 @@ export function fieldsOf<F extends object>(
   });
 }
 
+/** The values of a form, and a function that gives the properties of a field by name. */
 export function useForm<F extends object>(initialForm: F | (() => F)) {
   const [form, setForm] = useState<F>(initialForm);
   return [form, fieldsOf(form, (changes) => setForm((oldForm) => ({ ...oldForm, ...changes })))] as const;
 }
 
+/** Shows the errors of a form, and focuses the first field that has one. */
 export function showErrors(form: HTMLFormElement, markSubmitted: () => void): void {
   flushSync(markSubmitted);
   focusFirstError(form);
@@ -132,6 +101,7 @@ interface TextFieldProps extends InputProps {
   autoComplete?: 'username' | 'current-password' | 'new-password' | 'off';
 }
 
+/** A text field, with its error or hint below. */
 export function TextField(props: TextFieldProps) {
   const { label, value, set, hint, error, rows = 1, isMono, isDisabled, autoComplete = 'off', ...inputProps } = props;
   const id = useId();
@@ -161,6 +131,7 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
+/** A required field for an existing password. */
 export function PasswordField(props: Omit<TextFieldProps, 'type' | 'required'>) {
   return <TextField type="password" autoComplete="current-password" required {...props} />;
 }
@@ -170,6 +141,7 @@ export function NewPasswordField(props: Pick<TextFieldProps, 'value' | 'set'>) {
   return <PasswordField label="New password" autoComplete="new-password" hint={hint} {...props} />;
 }
 
+/** The error of a field, or else its hint, shown below it. */
 export function FieldHint({ id, hint, error }: { id: string; hint?: ReactNode; error: string | undefined }) {
   if (error !== undefined) {
     return (
@@ -209,6 +181,7 @@ interface SegmentsProps<T extends string> {
   set: (value: T) => void;
 }
 
+/** Radio buttons in one row, for a choice between a few values. */
 export function Segments<T extends string>({ legend, choices, value, set }: SegmentsProps<T>) {
   const name = useId();
   return (
@@ -237,6 +210,7 @@ interface CheckboxProps<T> {
   text?: string;
 }
 
+/** A checkbox that adds its value to a list of checked values, or removes it. */
 export function Checkbox<T extends string | number>(props: CheckboxProps<T>) {
   const { value, values, set, isDisabled = false, hint, text } = props;
   return (
