@@ -3,6 +3,7 @@ import { type NamedNode, type Node, nodeOf } from '../trino-rules/model/node.js'
 import { PRIVILEGE_TERMS, PRIVILEGES, type PrivilegeFamily } from '../trino-rules/model/privilege.js';
 import type { Question } from '../trino-rules/model/question.js';
 
+/** Options of a question about a user. */
 export interface QuestionOptions {
   user: string;
   privilege: string;

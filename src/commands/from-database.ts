@@ -85,6 +85,7 @@ export async function syncFromDatabase(dryRun: boolean, json: boolean): Promise<
   });
 }
 
+/** The state of publishing, with the newest versions. */
 export function statusFromDatabase(limit: number): Promise<ShownStatus> {
   return withPublishing('acl status', async (modules) => {
     const { items } = await modules.get(PublicationHistory).list({ limit, after: null });

@@ -19,6 +19,7 @@ export class RemoteRefusal extends NamedError {}
 /** The service gave no answer, so the request may have taken effect. */
 export class NoRemoteAnswer extends NamedError {}
 
+/** The API of a running service, with an API token. */
 @Opaque
 export class RemoteService {
   private readonly exchange = new AxiosExchange(MAX_ANSWER_BYTES);

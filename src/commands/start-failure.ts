@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database/database.js';
 import { codeOf } from '../platform/files/plain-file.js';
 
+/** An address to listen on, with the settings that decide it. */
 export interface ListenAddress {
   host: string;
   port: number;

@@ -61,6 +61,7 @@ export function structuredText(value: unknown, format: 'json' | 'yaml', report =
   return text;
 }
 
+/** One line for each problem, with its place in the file. */
 export function problemLines(file: string, problems: readonly SnapshotProblem[]): string[] {
   const hiddenCount = problems.length - MAX_SHOWN_PROBLEMS;
   return [

@@ -73,6 +73,7 @@ async function beginningOf(stream: Readable): Promise<string> {
   return Buffer.concat(chunks).subarray(0, MAX_READ_BYTES).toString('utf8');
 }
 
+/** The result of one probe of the former host. */
 export type RouteAnswer =
   | { kind: 'answer'; probe: string; status: number; headers: Readonly<Record<string, string>>; body: string }
   | { kind: 'silence'; probe: string; reason: string };

@@ -24,6 +24,7 @@ export interface CheckedFile {
   findings: FileFinding[];
 }
 
+/** Checks a rules file, or the rules in a file of manifests. */
 export async function checkFile(name: string, bytes: Uint8Array, settings: ServiceSettings): Promise<CheckedFile> {
   const { text, findings } = decodeFile(bytes);
   const source = await readSource(text);

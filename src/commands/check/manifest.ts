@@ -176,6 +176,7 @@ export function sizeFindings(bytes: number, containerKind: 'config-map' | 'file'
   return [{ code: isTooLarge ? 'too-large' : 'nearly-too-large', message, at }];
 }
 
+/** The rules in a file's manifests, and findings about the manifests. */
 export interface ManifestReading {
   rules: EmbeddedText[];
   findings: PlacedFinding[];

@@ -48,6 +48,7 @@ function countText(count: number, noun: string): string {
 
 const SARIF_LEVELS = { error: 'error', warning: 'warning', info: 'note' } as const;
 
+/** The findings as a SARIF 2.1.0 log with one run, for code hosts and editors. */
 export function sarifReport(files: readonly CheckedFile[]): object {
   const findings = files.flatMap((file) => file.findings);
   const codes = checkCodes();

@@ -11,6 +11,7 @@ import { Moment, PrincipalIcon } from './parts/display.js';
 import { Failure, Toast } from './parts/notice.js';
 import { ForbiddenPage, NotFoundPage } from './parts/page.js';
 
+/** The navigation, and the page beside it. */
 export function Frame() {
   const account = useOwnAccount();
   const isAdministrator = account.role === 'admin';

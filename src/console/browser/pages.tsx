@@ -34,6 +34,7 @@ const Publications = lazyPage(async () => (await import('./pages/publications.js
 const Sql = lazyPage(async () => (await import('./pages/sql.js')).Sql);
 const Why = lazyPage(async () => (await import('./pages/why.js')).Why);
 
+/** Every page, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
   { name: 'My access', icon: 'me', section: 'own', isForEverybody: true, routes: { '/me': MyAccess } },
   { name: 'SQL', icon: 'sql', section: 'own', isForEverybody: true, routes: { '/sql': Sql } },

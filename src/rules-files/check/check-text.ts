@@ -30,6 +30,7 @@ export function checkText(text: string, settings: ServiceSettings): PlacedFindin
   return allFindings.filter(isShown).sort((a, b) => a.at - b.at);
 }
 
+/** The findings of `checkText`, with severities, lines and columns. */
 export function checkRulesFile(text: string, settings: ServiceSettings): Finding[] {
   const positions = new TextPositions(text);
   return checkText(text, settings).map(({ at, ...finding }) => ({

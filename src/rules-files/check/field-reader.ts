@@ -19,6 +19,7 @@ import type { ForeignPattern, ForeignRule } from './foreign-rules.js';
 import { codePoints } from '../../trino-rules/document/characters.js';
 import { mayMatchOnly } from '../../trino-rules/document/rule-language.js';
 
+/** Reads the fields of one rule as the engine binds them. */
 export class FieldReader {
   private readonly patterns = new Map<string, ForeignPattern>();
   private readonly nodeByKey = new Map<string, JsonNode>();

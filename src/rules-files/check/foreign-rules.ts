@@ -10,6 +10,7 @@ import {
   TABLE_PRIVILEGES,
 } from '../../trino-rules/document/rules-document.js';
 
+/** A rule of any rules file, as the engine would apply it. */
 export interface ForeignRule {
   section: SectionName;
   index: number;
@@ -21,6 +22,7 @@ export interface ForeignRule {
   patterns: ReadonlyMap<string, ForeignPattern>;
   /** The rights that the rule gives: words of `privileges` or `allow`, a catalog's mode, `true` or `false`. */
   rights: readonly string[];
+  /** The rule's row filter; null: the rule has no filter. */
   filter: ForeignExpression | null;
   /** Hidden and masked columns without duplicates. */
   columns: readonly ForeignColumn[];

@@ -63,6 +63,7 @@ export function isMasked(column: ForeignColumn): column is ForeignColumn & { mas
   return column.mask !== null && isColumnName(column.name);
 }
 
+/** Whether a rule gives SELECT, which GRANT_SELECT contains. */
 export function givesReading({ rights }: ForeignRule): boolean {
   return rights.includes('SELECT') || rights.includes('GRANT_SELECT');
 }

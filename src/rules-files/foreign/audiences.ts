@@ -39,6 +39,7 @@ export interface Audience {
   canBeJudged: boolean;
 }
 
+/** Finds the users whom rules match. */
 export interface Audiences {
   /** A pattern that matches all users for whom the file is read; undefined: the file is read for all users. */
   readonly everybodyPattern: string | undefined;

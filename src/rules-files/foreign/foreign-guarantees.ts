@@ -22,6 +22,7 @@ import { ALL_USERS, newPatternCache, type Audiences, ListedUsers, type ListedUse
 import { foreignDocument } from './foreign-document.js';
 import { isAskable } from './foreign-diff.js';
 
+/** The guarantees of a file, with the names of the principals in them. */
 export interface NamedGuarantees {
   guarantees: Guarantee[];
   /** Names of users by their ids in the guarantees. */
@@ -63,6 +64,7 @@ function principalsByName(decoder: SnapshotDecoder, serviceAccounts: readonly st
   return { names: namesByType, readPrincipal };
 }
 
+/** The access of a person that breaks a guarantee. */
 export interface ForeignBreach extends Pick<Witness, 'privilege' | 'fact'> {
   /** The person's name. A name from `markRepresentative` stands for all users whom no rule names. */
   person: string;

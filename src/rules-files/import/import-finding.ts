@@ -9,6 +9,7 @@ export interface ImportFinding {
   code: ImportCode;
   /** `error`: people may get more access than the file gives. `warning`: they lose access that SQL statements can need. */
   severity: Severity;
+  /** Users with this access; empty: not known. */
   people: string[];
   /** Descriptions of the access, such as `SELECT from sales.eu.orders`. */
   what: string[];
@@ -51,6 +52,7 @@ const IMPORT_CODES = {
   'import-principals': ['info', 'users are whom their tokens name'],
 } as const;
 
+/** A finding about a rule, or about the whole file. */
 export function importFinding(
   code: ImportCode,
   people: readonly string[],
@@ -62,6 +64,7 @@ export function importFinding(
   return { code, severity, people: [...people], what: [...what], why, instead, rule, at };
 }
 
+/** Order by severity, then by place. */
 export function compareFindings(a: ImportFinding, b: ImportFinding): number {
   return SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || a.at - b.at;
 }

@@ -23,6 +23,7 @@ export interface NamedNode {
 
 const COST_PER_NODE = 1_000;
 
+/** The catalogs, schemas and tables in rules, settings and the listing, as trees. */
 export function namedNodes(
   engineNames: EngineSets,
   settings: SnapshotSettings,
@@ -62,6 +63,7 @@ export function namedNodes(
   });
 }
 
+/** Whether access to data can be granted on a node. */
 export function isGrantable(resource: Node, { metadataCatalog }: SnapshotSettings): boolean {
   const isClosed = resource.catalog === SYSTEM || closedProblem(resource, metadataCatalog) !== null;
   return !isClosed && privilegesOn(resource).includes('SELECT');
@@ -135,6 +137,7 @@ export function spelledNames(text: string | undefined, patterns: PatternCache): 
   return language.kind === 'open' ? language.spelledNames : [];
 }
 
+/** Whether a pattern matches every name. */
 export function matchesAny(text: string | undefined): boolean {
   return text === undefined || text === '.*';
 }

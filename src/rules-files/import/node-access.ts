@@ -192,6 +192,7 @@ function restrictsAsMuch(access: NodeRestrictions, other: NodeRestrictions, isAn
   );
 }
 
+/** Whether a user may not read all rows and columns. */
 export function isReadingRestricted(access: NodeAccess): boolean {
   return !access.privileges.has('SELECT') || isRestricted(access);
 }

@@ -51,6 +51,7 @@ const DIGIT = charactersIn('09');
 const WORD = charactersIn('09', 'AZ', '__', 'az');
 const SPACE = charactersIn('\t\r', '  ');
 
+/** Characters by the letter of their escape sequence. */
 export const CONTROL_CHARACTERS: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f' };
 
 /** Sets of characters by the letter of their escape sequence: `\d`, `\W`. */

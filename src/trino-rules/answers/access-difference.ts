@@ -44,6 +44,7 @@ export interface AccessDifference {
   lost: AccessPart | null;
 }
 
+/** The effect of a draft for one principal. */
 export interface AccessOutcome {
   principal: NamedPrincipal;
   differences: AccessDifference[];

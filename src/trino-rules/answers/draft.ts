@@ -51,6 +51,7 @@ function updatedMembers<T>(members: readonly T[], joiningMembers: readonly T[], 
   return [...new Set([...members, ...joiningMembers])].filter((member) => !removedMembers.has(member));
 }
 
+/** Principals, with the nodes at or below which a draft can change their access. */
 export interface AffectedNodes {
   principals: readonly PolicyPrincipal[];
   nodes: Node[];

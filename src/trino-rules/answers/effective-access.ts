@@ -58,6 +58,7 @@ export function intentAtNode(node: Node, principal: Principal, ownIndex: AccessI
   return intentAt(snapshot, principal, node, ownIndex.principals);
 }
 
+/** The grants that give the privileges of an intent. */
 export function givingGrants({ privileges, grants }: DataIntent): Origin<SnapshotGrant>[] {
   const heldPrivileges = privilegesGivenBy(privileges);
   const givesHeldPrivilege = (privileges: readonly Privilege[]): boolean =>

@@ -14,6 +14,7 @@ import { closesCompanion, restrictsData, storageColumns } from '../model/restric
 import type { SnapshotGrant, SnapshotPolicy, SnapshotSettings } from '../model/snapshot.js';
 import type { AccessIndex } from './access-index.js';
 
+/** Whether a principal has the right in question, and the grants and policies that decide it. */
 export interface Explanation {
   allowed: boolean;
   /** The grants that give the right in question, even if a policy takes it away. */

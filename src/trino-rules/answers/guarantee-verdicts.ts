@@ -56,6 +56,7 @@ export interface JudgedRules {
 export const GUARANTEE_BROKEN = 'guarantee-broken';
 const UNKNOWN_SUBJECT = { kind: 'stranger', name: '' } as const;
 
+/** Whether a breach already existed in a former snapshot. */
 export type FormerBreachTest = (guarantee: Guarantee, breach: Breach) => boolean;
 
 /** Creates a test whether a breach already existed in a former snapshot. @param breaches the former breaches, by the id of the guarantee */
@@ -131,6 +132,7 @@ export function verdictsOf(
   return judgedRules;
 }
 
+/** A verdict with the field names of the API and the command line. */
 export function verdictForm({ id, name, isBroken, witnesses }: GuaranteeVerdict) {
   return { id, name, state: isBroken ? ('broken' as const) : ('holds' as const), witnesses };
 }

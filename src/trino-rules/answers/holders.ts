@@ -28,6 +28,7 @@ export interface InnerAccess {
   privileges: readonly Privilege[];
 }
 
+/** A question about one right, or about any privilege at a node (`anything`). */
 export type HolderQuestion = Question | { about: 'anything'; resource: Node; column?: string | undefined };
 
 type NodeQuestion = Exclude<HolderQuestion, RightQuestion>;

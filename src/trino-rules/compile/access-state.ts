@@ -10,6 +10,7 @@ import {
 } from './engine-terms.js';
 import { getOrInsert } from './get-or-insert.js';
 
+/** A table rule without its patterns. */
 export type RuleEffect = Pick<TableRule, 'privileges' | 'columns' | 'filter'>;
 
 /** The effect of one grant, policy or setting on access, without its principals and its node. */

@@ -16,6 +16,7 @@ import { EVERY_ROW } from './access-state.js';
 
 export interface CompiledRules {
   document: RulesDocument;
+  /** The document as text. Equal snapshots give equal bytes. */
   text: string;
   /** SHA-256 over the text without the marker rule: 64 hexadecimal digits. */
   hash: string;

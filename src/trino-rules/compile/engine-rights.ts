@@ -28,6 +28,7 @@ export interface EngineRights {
   informationWriters: Bitset;
 }
 
+/** The rights over the engine that grants give and denies do not take away. */
 export function engineRights(snapshot: Snapshot, principals: PrincipalIndex): EngineRights {
   const { grants, policies, at } = snapshot;
   const deniedUsers = (privilege: Privilege, isRelevantNode = isOnEngine): Bitset =>

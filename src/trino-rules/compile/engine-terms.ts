@@ -60,6 +60,7 @@ export const ROUTINE_PRIVILEGES = (Object.keys(RIGHTS_OF_PRIVILEGES) as Privileg
   ROUTINE_RIGHTS.some((right) => RIGHTS_OF_PRIVILEGES[name].gives.includes(right)),
 );
 
+/** Schemas of the catalog `system` that the engine filters per user. */
 export const FILTERED_SYSTEM_SCHEMAS = ['jdbc', 'metadata'];
 
 /** The engine's own catalog. Grants and policies on everything do not apply there. */
@@ -69,6 +70,7 @@ export function isKillQuery({ catalog, schema, routine }: Node): boolean {
   return catalog === SYSTEM && schema === 'runtime' && routine === 'kill_query';
 }
 
+/** Whether a node is in the metadata catalog, where grants and policies have no effect. */
 export function isInMetadataCatalog({ catalog }: Node, { metadataCatalog }: SnapshotSettings): boolean {
   return catalog === metadataCatalog;
 }

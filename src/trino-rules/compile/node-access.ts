@@ -12,6 +12,7 @@ interface StateChange {
   nodeState: AccessState;
 }
 
+/** The access of all users at a node, kept as changes from the access at the parent. */
 export class NodeAccess {
   private cachedStates: readonly AccessState[] | null = null;
   private cachedUsers: NodeUsers | null = null;

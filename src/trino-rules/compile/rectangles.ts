@@ -25,6 +25,7 @@ export function denialUsers<Effect>(effect: Effect, users: Bitset): EffectUsers<
   return { effect, rank: 0, requiredUsers: users, allowedUsers: users };
 }
 
+/** A rule to be written: these users get this effect on the nodes with these names. */
 export interface Rectangle<Effect> {
   effect: Effect;
   /** The users of the rule; null: all users, which is only possible for a denial. */

@@ -3,6 +3,7 @@ import { getOrInsert } from './get-or-insert.js';
 
 export type Level = 'catalog' | 'schema' | 'table';
 
+/** The level of the nodes that a rule is about; `everything` for the root. */
 export type Scope = Level | 'everything';
 
 /** A node with entries (grants, policies, settings), or with a descendant that has entries. */
@@ -16,6 +17,7 @@ export interface TreeNode<T> {
   routines: Map<string, TreeNode<T>>;
 }
 
+/** The tree of all nodes that have items or a descendant with items. */
 export function resourceTree<T extends { resource: Node }>(items: readonly T[]): TreeNode<T> {
   const root: TreeNode<T> = { name: '', resource: {}, entries: [], children: new Map(), routines: new Map() };
   for (const item of items) {
@@ -49,6 +51,7 @@ function sortedTree<T>(node: TreeNode<T>): TreeNode<T> {
   return { ...node, children: sortByName(node.children), routines: sortByName(node.routines) };
 }
 
+/** The path of a node as text, `sales.eu.orders`; empty for the root. */
 export function pathText(node: Node): string {
   return namesOf(node).join('.');
 }

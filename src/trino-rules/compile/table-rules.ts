@@ -34,6 +34,7 @@ export interface RulesUnderParent {
   rulesInAll: number;
 }
 
+/** Thrown if the rules have more bytes than the target can hold. */
 export class RulesTooLarge extends Error {
   override readonly name = 'RulesTooLarge';
 

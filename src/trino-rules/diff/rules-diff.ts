@@ -1,6 +1,7 @@
 import { groupBy } from '../../kernel/collections.js';
 import { canonicalJson, jsonOrNull, plainValue, readJson } from '../../kernel/json-reader.js';
 
+/** Rules that are added or removed between two texts, each with its section: `tables {"user":"ana",…}`. */
 export interface RulesDiff {
   added: string[];
   removed: string[];

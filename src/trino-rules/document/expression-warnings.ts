@@ -1,3 +1,4 @@
+/** Warnings about the SQL expression of a policy, one sentence each. */
 export function expressionWarnings(policy: { kind: string; expression?: string }): string[] {
   const { kind, expression = '' } = policy;
   return [kind === 'row_filter' ? filterLeakProblem(expression) : null, currentGroupsProblem(expression)].filter(

@@ -17,6 +17,7 @@ export interface Finding {
   column?: number;
 }
 
+/** Whether a finding stops a publication. */
 export function isError({ severity }: Finding): boolean {
   return severity === 'error';
 }

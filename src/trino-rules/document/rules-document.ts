@@ -130,6 +130,7 @@ export const RULE_PATTERNS: readonly (readonly [section: keyof RulesDocument, ..
   ['catalog_session_properties', 'user', 'catalog', 'property'],
 ];
 
+/** A document without rules, which denies everything. */
 export const NO_RULES = Object.fromEntries(RULE_PATTERNS.map(([section]) => [section, []])) as unknown as RulesDocument;
 
 /** The pattern of a rule under a key; undefined matches any name. */

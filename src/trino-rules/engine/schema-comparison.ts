@@ -13,6 +13,7 @@ export interface TableAccess {
   readonly userSets: Pick<AccessSets, 'filters' | 'hiddenColumns' | 'masks'>;
 }
 
+/** Access in one schema on one side of a comparison. */
 export interface SchemaAccess {
   readonly owners: Bitset;
   /** Access at tables that no grant, policy or rule names. */

@@ -95,11 +95,13 @@ export function privilegesGiving(question: NodeQuestion): Privilege[] {
   });
 }
 
+/** Whether a grant of these privileges gives the right in question, apart from denies. */
 export function grantGivesRight(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const givenPrivileges = privilegesGivenBy(privileges);
   return privilegesGiving(question).some((privilege) => givenPrivileges.has(privilege));
 }
 
+/** Whether a deny of these privileges takes the right in question away. */
 export function denyTakesRight(privileges: readonly Privilege[], question: NodeQuestion): boolean {
   const deniedPrivileges = privilegesTakenBy(privileges);
   const askedPrivileges = privilegesGiving(question);

@@ -6,6 +6,7 @@ import { mergeIntoComposites, orderedPrivileges, privilegesOn, splitComposites }
 import { joinPath, type SnapshotDecoder } from './snapshot-decoder.js';
 import type { SnapshotRowReader } from './snapshot-rows.js';
 
+/** Reads the guarantees of a snapshot file; problems are added to `decoder`. */
 export class GuaranteeReader {
   /** Names read so far, in the form that is compared (`foldedName`). */
   private readonly takenNames = new Set<string>();

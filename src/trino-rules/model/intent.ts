@@ -34,6 +34,7 @@ export interface Origin<T extends { resource: Node }> {
   inheritedFrom: T['resource'] | null;
 }
 
+/** A principal's access at a node. */
 export interface Access {
   /** Privileges in the order of `PRIVILEGES`. On a catalog or a schema, OWNERSHIP is the engine's schema ownership. */
   privileges: Privilege[];

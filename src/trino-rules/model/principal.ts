@@ -36,6 +36,7 @@ export const PRINCIPAL_TYPE_TEXTS: Readonly<Record<PolicyPrincipal['type'], stri
   everyone: 'everyone',
 };
 
+/** A user as the engine knows it. */
 export type Subject =
   | { kind: 'person'; name: string; userId: number; isActive: boolean }
   | { kind: 'engine'; name: string }

@@ -9,6 +9,7 @@ import { isImpersonableName, hasImpersonateGrant, principalNamed } from './named
 import type { Question, RightQuestion } from './question.js';
 import type { Snapshot } from './snapshot.js';
 
+/** Whether a principal has a right that is not about data, and the grants, policies or settings that decide it. */
 export interface RightIntent extends Intent {
   isHeld: boolean;
 }

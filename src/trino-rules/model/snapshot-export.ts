@@ -25,6 +25,7 @@ export interface ExportedGroup {
   members: (string | { engine: string })[];
 }
 
+/** A node whose principal has a name instead of an id. */
 export type NodeByName = NodeWithPrincipal<object>;
 
 export type ExportedRow = Readonly<Record<string, unknown>> & {

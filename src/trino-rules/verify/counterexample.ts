@@ -149,6 +149,7 @@ interface Difference {
   isByRules: boolean;
 }
 
+/** Counts all differences, and keeps the first ones for the report. */
 export class Differences {
   readonly reportedDifferences: Difference[] = [];
   differenceCount = 0;

@@ -6,6 +6,7 @@ export type Schemas = components['schemas'];
 /** Client of the service's own API. The browser adds the session's cookie, which no script can read. */
 export const api = createClient<paths>({ baseUrl: '' });
 
+/** A failed request: the service answered with an error, or did not answer. */
 export class Problem extends Error {
   constructor(
     /** The HTTP status; 0: the service was not reached. */

@@ -66,11 +66,13 @@ export function refreshAccess(leavePage?: () => void): Promise<void> {
 
 type AuditQuery = NonNullable<paths['/api/admin/audit']['get']['parameters']['query']>;
 
+/** One page of the audit trail, newest events first. */
 export function readAuditPage(query: Omit<AuditQuery, 'format'>): Promise<Schemas['AuditPage']> {
   // The OpenAPI document also declares CSV, for `format=csv`.
   return bodyOf(api.GET('/api/admin/audit', { params: { query } })) as Promise<Schemas['AuditPage']>;
 }
 
+/** The address of the audit trail as a CSV file. */
 export function auditFileAddress(query: AuditQuery): string {
   const parameters = new URLSearchParams(
     Object.entries({ ...query, format: 'csv' }).map(([name, value]) => [name, `${value}`]),
@@ -96,6 +98,7 @@ export function useGuarantees() {
 export const readGuarantee = (id: number) =>
   versionedBodyOf(api.GET('/api/admin/guarantees/{id}', { params: { path: { id } } }));
 
+/** One guarantee with its version. */
 export function useGuarantee(id: number) {
   return useQuery({ queryKey: ['guarantees', id], queryFn: () => readGuarantee(id) });
 }

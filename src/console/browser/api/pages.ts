@@ -2,6 +2,7 @@ import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { numberText } from '../domain/count-text.js';
 
+/** The query parameters for one page, which every route of a list accepts. */
 export interface PageQuery {
   limit: number;
   after?: string;

@@ -46,6 +46,7 @@ export function useVersion(version: number, comparedVersion: number | undefined,
   });
 }
 
+/** The version that a run would publish now, or that waits for an approval. */
 export function useCandidate(hash: string | undefined) {
   return useQuery({
     queryKey: ['publishing', 'candidate', hash],

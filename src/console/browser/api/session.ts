@@ -8,6 +8,7 @@ export type Interruption = 'ended' | 'password-change' | null;
 const interruptionState = createSharedState<Interruption>(null);
 export const { set: interrupt, use: useInterruption } = interruptionState;
 
+/** A value that components share, with its setter and a hook that reads it. */
 export function createSharedState<T>(value: T) {
   const listeners = new Set<() => void>();
   const subscribe = (listener: () => void) => {
@@ -146,6 +147,7 @@ export async function signIn(credentials: { username: string; password: string }
   await resume(oneTimePassword === '' ? null : 'password-change');
 }
 
+/** Reloads the signed-in account, and whether its last proof of identity is recent enough. */
 export function refreshConsoleStart(): Promise<void> {
   return queryClient.invalidateQueries({ queryKey: CONSOLE_START_KEY });
 }
@@ -156,6 +158,7 @@ export async function confirmAtProvider(returnAddress: string): Promise<void> {
   location.assign(url);
 }
 
+/** Opens the identity provider's sign-in, which links the signed-in account to an account of the provider. */
 export async function linkAtProvider(password: string): Promise<void> {
   const { link_url: url } = await bodyOf(api.POST('/api/auth/oidc/link', { body: { current_password: password } }));
   location.assign(url);

@@ -11,6 +11,7 @@ export interface Statement {
   schema: string;
 }
 
+/** The rows of a statement that have been read so far. */
 export interface Results {
   statement: Statement;
   queryId: string;
@@ -102,6 +103,7 @@ export function useStatement() {
   return { ...state, run, readMore, cancel: () => cancelOpenQuery(openQueryId), showFailure };
 }
 
+/** Submits a statement. @returns the query that the engine has accepted */
 export function submitStatement({ sql, catalog, schema }: Statement): Promise<Schemas['Query']> {
   const namespace = catalog === '' ? {} : schema === '' ? { catalog } : { catalog, schema };
   return bodyOf(api.POST('/api/queries', { body: { sql, parameters: [], ...namespace } }));

@@ -60,12 +60,14 @@ export function phraseOf(accessText: string, isLoss: boolean): { verb: string; o
 
 type Difference = Schemas['AccessDifferenceResponse'];
 
+/** People whose gains or losses are the same. */
 export interface OutcomeGroup {
   key: string;
   differences: Omit<Difference, 'principal'>[];
   people: PrincipalRef[];
 }
 
+/** Groups people whose gains or losses are the same, the largest group first. */
 export function groupByOutcome(differences: readonly Difference[]): OutcomeGroup[] {
   const differenceGroups = groupBy(differences, ({ principal }) => JSON.stringify(principal));
   const outcomes = [...differenceGroups.values()].map((group) => ({

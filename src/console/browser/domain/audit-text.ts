@@ -9,6 +9,7 @@ import { parsePrincipal, type TextPart } from './principal.js';
 export type AuditEvent = Schemas['AuditEventResponse'];
 type Details = Readonly<Record<string, unknown>>;
 
+/** The name of an event in words: *grant created*. */
 export function eventText(event: string): string {
   return event.replaceAll('_', ' ');
 }
@@ -23,6 +24,7 @@ const PAGE_FOLDERS: Partial<Record<Subject['type'], string>> = {
   publication: 'publications',
 };
 
+/** The address of the page about the subject of an event; null: the subject has no page. */
 export function subjectAddress(subject: Subject | null): string | null {
   if (subject === null) return null;
   if (subject.type === 'grant') return grantAddress(subject.id);
@@ -140,6 +142,7 @@ const RULES_HASH_PATTERN = /^[0-9a-f]{64}$/;
 
 const MAX_DETAIL_LENGTH = 120;
 
+/** The details of an event in one line: *privileges SELECT, expires at 2027-01-15*. */
 export function detailsText(details: Details): string {
   const texts = Object.entries(details).map(([name, value]) => ({ name: eventText(name), text: valueText(value) }));
   return texts.flatMap(({ name, text }) => (text === '' ? [] : [`${name} ${text}`])).join(', ');

@@ -4,6 +4,7 @@ import type { Draft } from '../api/entries.js';
 import { EMPTY_NAMES, type NodeNames, nodeAt } from './node-path.js';
 import { type PrincipalRef, parsePrincipal, principalParameter } from './principal.js';
 
+/** The kinds of nodes of grants and policies, with their labels. */
 export const NODE_KINDS = [
   ['data', 'Data'],
   ['routine', 'Routine'],
@@ -73,10 +74,12 @@ export function writeNode(form: NodeForm, address: URLSearchParams): void {
 
 export { type Node, PRIVILEGES, type Privilege, privilegesOn };
 
+/** Why a privilege cannot be granted to a principal, or null if nothing prevents it. */
 export function grantProblem(privilege: Privilege, holder: PrincipalRef | null): string | null {
   return holder === null ? null : holderProblem([privilege], holder as Parameters<typeof holderProblem>[1]);
 }
 
+/** The chosen privileges that can be granted to a principal on a node. */
 export function grantablePrivileges(privileges: readonly Privilege[], node: Node, holder: PrincipalRef | null) {
   return privilegesOn(node).filter((each) => privileges.includes(each) && grantProblem(each, holder) === null);
 }
@@ -102,6 +105,7 @@ export function entryFromAddress(address: URLSearchParams): EntryForm {
   };
 }
 
+/** The address parameters of a form, and `extraParameters`, without the empty ones. */
 export function addressOfEntry(
   form: EntryForm,
   extraParameters: Readonly<Record<string, string | readonly string[]>>,
@@ -128,6 +132,7 @@ export function addressOfGrantForm(form: GrantForm): URLSearchParams {
   return addressOfEntry(form, { expires: form.expires, revoke: form.revokedIds.map(String) });
 }
 
+/** The address of the form of a new grant, filled in with these values. */
 export function newGrantAddress(principal: PrincipalRef, privileges: readonly Privilege[], node: object): string {
   const emptyFields = { expires: '', description: '', revokedIds: [] };
   const address = addressOfGrantForm({ ...nodeFormOf(node), principal, privileges: [...privileges], ...emptyFields });
@@ -151,6 +156,7 @@ export function grantOfForm(form: GrantForm, expiresAt: Date | null): NonNullabl
   };
 }
 
+/** The message for a node that lacks its principal. */
 export function missingNodeText({ nodeKind }: NodeForm): string {
   return nodeKind === 'queries' ? 'Say whose queries.' : 'Say as whom.';
 }
@@ -166,13 +172,16 @@ export function missingFieldTexts(form: GrantForm): Record<string, string> {
   };
 }
 
+/** The fields of a form: each with its label and a function that gives its value in words. */
 export type FieldTexts<F> = readonly (readonly [field: string, text: (form: F) => string])[];
 
+/** The fields in which two forms differ, with both values in words. */
 export function differencesOf<F>(fields: FieldTexts<F>, theirForm: F, myForm: F) {
   const fieldTexts = fields.map(([field, textOf]) => ({ field, theirText: textOf(theirForm), myText: textOf(myForm) }));
   return fieldTexts.filter(({ theirText, myText }) => theirText !== myText);
 }
 
+/** A node as requests contain it, without names of principals. */
 export function nodeWithoutNames(node: Node): never {
   if (node.as !== undefined) return { as: principalWithoutName(node.as) } as never;
   return (node.queries === undefined ? node : { queries: principalWithoutName(node.queries) }) as never;

@@ -25,6 +25,7 @@ export interface GuaranteeForm extends Pick<grants.EntryForm, 'principal' | 'des
   except: PrincipalRef[];
   count: string;
   first: ScopeForm;
+  /** The second scope, which only guarantees of the kind `apart` have. */
   second: ScopeForm;
 }
 
@@ -224,6 +225,7 @@ export const GUARANTEE_FIELDS: grants.FieldTexts<GuaranteeForm> = [
   ['Mode', ({ mode }) => mode],
 ];
 
+/** The plain text of a sentence, for searches. */
 export function sentenceText(parts: readonly TextPart[]): string {
   const texts = parts.map((part) => {
     if (typeof part === 'string') return part;

@@ -3,6 +3,7 @@ import type { PrincipalRef } from '../parts/display.js';
 
 type Member = Schemas['MemberResponse'];
 
+/** A member of a group, or a principal that the unsaved draft adds or removes. */
 export interface MemberRow {
   member: PrincipalRef;
   memberSince: string | null;
@@ -36,6 +37,7 @@ export function memberRows(
   ];
 }
 
+/** The body of a preview request for the draft. */
 export function memberDraft(
   groupId: number,
   addedMembers: readonly PrincipalRef[],

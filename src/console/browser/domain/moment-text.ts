@@ -19,10 +19,12 @@ export function momentText(moment: Date, now: Date): string {
   return moment.getFullYear() === now.getFullYear() ? DAY_FORMAT.format(moment) : DAY_WITH_YEAR_FORMAT.format(moment);
 }
 
+/** A moment to the second: *today 08:52:07*, *3 Sep 19:20:41*. */
 export function secondText(moment: Date, now: Date): string {
   return `${momentText(moment, now).replace(/ \d\d:\d\d$/, '')} ${CLOCK_WITH_SECONDS_FORMAT.format(moment)}`;
 }
 
+/** Whole days between two moments. */
 export function daysUntil(laterMoment: Date, earlierMoment: Date): number {
   return Math.floor((laterMoment.getTime() - earlierMoment.getTime()) / DAY_MS);
 }

@@ -5,6 +5,7 @@ export interface PrincipalRef {
   name?: string;
 }
 
+/** A part of a sentence: text, a link, a principal, a node, privileges, or a moment. */
 export type TextPart =
   | string
   | { text: string; href: string }
@@ -18,6 +19,7 @@ export function principalParameter({ type, id, name = '' }: PrincipalRef): strin
   return type === 'everyone' ? type : `${type}:${id ?? name}`;
 }
 
+/** The kind of a principal in words, by type. */
 export const PRINCIPAL_KINDS: Readonly<Record<string, string>> = {
   user: 'Person',
   group: 'Group',

@@ -1,7 +1,9 @@
 import { countText } from './count-text.js';
 import { clockTime, WEEKDAY_FORMAT } from './moment-text.js';
 
+/** A version or a refused run on the timeline. */
 export interface TimelineEvent {
+  /** Milliseconds since 1970. */
   timeMs: number;
   kind: 'version' | 'live' | 'refused';
   version: number | null;
@@ -15,8 +17,10 @@ export const CHART = { width: 1016, height: 164, left: 6, now: 933, spine: 96 } 
 
 const MAX_BAR_LENGTH = 38;
 const MINUTE_MS = 60_000;
+/** The longest timeline: one day. */
 export const MAX_SPAN_MS = 24 * 60 * MINUTE_MS;
 
+/** The time that a timeline shows, in milliseconds since 1970. */
 export interface TimeWindow {
   fromMs: number;
   nowMs: number;
@@ -84,6 +88,7 @@ export function eventsWithLabel(events: readonly TimelineEvent[], window: TimeWi
   return labelledEvents;
 }
 
+/** The content of the timeline as a sentence, for screen readers. */
 export function timelineText(events: readonly TimelineEvent[], isChangeWaiting: boolean): string {
   const versions = events.filter(({ kind }) => kind !== 'refused');
   const refusedCount = events.length - versions.length;

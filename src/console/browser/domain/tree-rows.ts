@@ -1,5 +1,6 @@
 import type { Child, FoundTable } from '../api/catalog.js';
 
+/** A row of the tree: a node, a placeholder for children that have not been read, or a note that a node has no children. */
 export type TreeRow =
   | { kind: 'node'; path: readonly string[]; child: Child | null }
   | { kind: 'more'; depth: number; count: number | null }
@@ -46,6 +47,7 @@ function rowsBelow(
   return rows.length === 0 ? [{ kind: 'none', depth }] : rows;
 }
 
+/** Whether a path leads to the node at `ancestorPath`, or to a node below it. */
 export function isBelow(path: readonly string[], ancestorPath: readonly string[]): boolean {
   return ancestorPath.every((name, index) => path[index] === name);
 }

@@ -14,6 +14,7 @@ import { pathText } from './node-path.js';
 import { POLICY_KIND_NAMES } from './policy-form.js';
 import { type PrincipalRef, parsePrincipal, principalName, principalParameter, type TextPart } from './principal.js';
 
+/** The address of the page *Why* about a principal, a privilege and a node. */
 export function whyAddress(principal: PrincipalRef, privilege: string, node: object): string {
   const parameters = new URLSearchParams({ principal: principalParameter(principal), privilege });
   const form = nodeFormOf(node);

@@ -60,6 +60,7 @@ const COLUMNS: readonly Column<AuditEvent>[] = [
   },
 ];
 
+/** The page of the audit trail, newest first: who did what to which object, by which request. */
 export function Audit() {
   const { values } = useFilters(FILTERS);
   const { user, ...otherFilters } = withMoments(values, 'from', 'to');

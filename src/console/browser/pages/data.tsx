@@ -38,6 +38,7 @@ function useNamesInAddress(): string[] | null {
   }
 }
 
+/** The page with the data tree and one of its nodes: people with access, grants and policies. */
 export function Data() {
   const names = useNamesInAddress();
   if (names === null) return <NotFoundPage />;

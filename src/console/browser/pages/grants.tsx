@@ -101,6 +101,7 @@ function AccessThroughGroups({ values: { principal, q = '' } }: { values: Filter
   );
 }
 
+/** The form of a grant, beside its preview. */
 export function GrantDraft() {
   const [form, setForm, isInAddress] = useFormInAddress(forms.grantFormFromAddress, forms.addressOfGrantForm);
   useUnsavedWarning(!isInAddress);

@@ -21,6 +21,7 @@ import { GroupForm, MANAGED_BY_TEXTS } from './groups.js';
 
 type Group = Schemas['GroupResponse'];
 
+/** The page of a group: its members, a preview of unsaved changes, and its grants. */
 export function GroupPage() {
   const id = Number(useParams<{ id: string }>().id);
   const query = useQuery({

@@ -81,6 +81,7 @@ export function Groups() {
   );
 }
 
+/** The form of a new or an existing group. The name of a group from the identity provider cannot be changed. */
 export function GroupForm({ group, close }: { group?: Group; close: () => void }) {
   const [shownGroup] = useState(group);
   const [{ name, description }, field] = useForm({ name: group?.name ?? '', description: group?.description ?? '' });

@@ -52,6 +52,7 @@ const COLUMNS: readonly Column<Guarantee>[] = [
   },
 ];
 
+/** The numbers of checked people and nodes: *over 4 people, 12 nodes*. */
 export function checkedText(checked: Guarantee['checked']): string {
   return checked === null ? '' : `over ${peopleText(checked.principals)}, ${countText(checked.nodes, 'node')}`;
 }

@@ -15,6 +15,7 @@ import { Failure, ReturnFailure, SecretNotice, showToast } from '../parts/notice
 import { EmptyState, Fact, Page, Region } from '../parts/page.js';
 import { actionColumn, type Column, Listing } from '../parts/table.js';
 
+/** The page about the signed-in person: access with the grants that give it, sessions, and API tokens. */
 export function MyAccess() {
   const { id, role } = useOwnAccount();
   return (

@@ -16,6 +16,7 @@ import { EmptyState, Fact, NotFoundPage, PageHead, Region } from '../parts/page.
 
 type Account = Schemas['AccountDetailsResponse'];
 
+/** The page of an account: its access and where that comes from, its groups and sessions, and actions on the account. */
 export function Person() {
   const id = Number(useParams<{ id: string }>().id);
   const params = { path: { id } };

@@ -23,6 +23,7 @@ import { useShowMore } from '../parts/table.js';
 
 type Publication = Schemas['PublicationResponse'];
 
+/** The page of one version, or of the change that waits for approval: its changes, the people who gain and lose access, and the findings. */
 export function PublicationPage() {
   const { version } = useParams<{ version: string }>();
   return version === 'waiting' ? <WaitingChange /> : <VersionPage key={version} version={Number(version)} />;

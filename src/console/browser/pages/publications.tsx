@@ -28,6 +28,7 @@ import { Timeline } from '../parts/timeline.js';
 
 type Status = Schemas['StatusResponse'];
 
+/** The page of publishing: the live version, the change that waits for an approval, the next run, and all versions and refused runs. */
 export function Publications() {
   const { data: status, error, refetch } = usePublishingStatus();
   const history = usePublishingHistory(status);

@@ -26,6 +26,7 @@ function currentDraft(): Statement {
 
 const EMPTY_STATEMENT: Statement = { sql: '', catalog: '', schema: '' };
 
+/** The page on which SQL runs as the signed-in person. */
 export function Sql() {
   // After a new sign-in the cache calls every `queryFn` again. This one returns the present draft, so that the typed text is kept.
   const { data: draft } = useQuery({ queryKey: DRAFT_KEY, queryFn: currentDraft, initialData: EMPTY_STATEMENT });

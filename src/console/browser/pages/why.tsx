@@ -27,6 +27,7 @@ import { PolicyEffect } from '../parts/entries.js';
 import { type Column, PRIVILEGES_COLUMN, Table } from '../parts/table.js';
 import { Chains, type Explanation, NearestChange, useExplanation, type ExplainedWay } from '../parts/why-chains.js';
 
+/** The page that explains why somebody has a privilege on a node, or not. Only administrators can ask about other people. */
 export function Why() {
   useTitle('Why');
   const account = useOwnAccount();

@@ -107,6 +107,7 @@ interface SessionsProps {
   endAllSessions: (sessions: readonly Session[]) => Promise<unknown>;
 }
 
+/** The sessions of an account, which can be ended one by one or all at once. */
 export function Sessions({ account, readPage, endSession, endAllSessions }: SessionsProps) {
   const key = ['sessions', account];
   const list = usePages(key, readPage);

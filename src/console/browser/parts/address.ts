@@ -31,8 +31,10 @@ export function useDialogInAddress(parameter: string) {
   return { dialog: search.get(parameter), openDialog, close: () => openDialog('') };
 }
 
+/** Parameters with which the provider's sign-in returns a failure. */
 export const FAILURE_KEYS = { code: 'error', requestId: 'request_id' } as const;
 
+/** The path of this page with parameters, to which a sign-in at the provider returns. */
 export function returnAddress(search: URLSearchParams): string {
   const keptParameters = new URLSearchParams(search);
   for (const parameter of Object.values(FAILURE_KEYS)) keptParameters.delete(parameter);
@@ -88,6 +90,7 @@ export function useUnsavedWarning(hasUnsavedChanges: boolean): void {
   }, [hasUnsavedChanges]);
 }
 
+/** The last value that did not change for `delayMs` milliseconds. */
 export function useDebounced<T>(value: T, delayMs: number): T {
   const [debouncedValue, setDebouncedValue] = useState(value);
   useEffect(() => {

@@ -20,6 +20,7 @@ import { Fact, Region } from './page.js';
 import { Sentence } from './sentence.js';
 import { useShowMore } from './table.js';
 
+/** A plus or minus sign in a square. */
 export function ChangeSign({ isLoss = false }: { isLoss?: boolean }) {
   return (
     <span className={`sign${isLoss ? ' sign--loss' : ''}`} aria-hidden="true">
@@ -41,6 +42,7 @@ export function Delta({ count, isLoss = false, children }: { count: number; isLo
   );
 }
 
+/** Numbers of people who gain and lose access by a draft, shown beside the button that saves the draft. */
 export function DraftCounts({ preview }: { preview: Preview | null }) {
   if (preview === null) return null;
   const isRefused = preview.checks.some(({ code }) => code === GUARANTEE_CHECK);
@@ -62,6 +64,7 @@ function OutcomeLine({ verb, isLoss, children }: { verb: string; isLoss: boolean
   );
 }
 
+/** Numbers of people who gain, who lose, and for whom the draft changes nothing. */
 export function DraftTotals({ preview, isComputing }: { preview: Preview | null; isComputing: boolean }) {
   if (preview === null && !isComputing) return null;
   return (
@@ -99,6 +102,7 @@ export function MorePeople({ readMore }: { readMore: (() => void) | undefined })
   return readMore && <Button text="Read more people" look="small" onClick={readMore} />;
 }
 
+/** The preview of a draft: people who gain, who lose, and for whom nothing changes, and the checks. */
 export function DraftEffects({ preview, error, retry, readMore }: ReturnType<typeof usePreview>) {
   if (error !== null) return <Failure problem={error} retry={retry} />;
   if (preview === null) return null;
@@ -142,6 +146,7 @@ export function DraftOutcomes({ preview, direction }: { preview: Preview; direct
 
 const GUARANTEE_CHECK = 'guarantee_broken';
 
+/** The guarantees that a draft would break or repair. */
 export function DraftGuarantees({ preview: { guarantees } }: { preview: Preview }) {
   return guarantees.map((guarantee) => <DraftGuarantee key={guarantee.id} {...guarantee} />);
 }
@@ -246,6 +251,7 @@ function throughText(through: Preview['unchanged'][number]['through']): string {
   return through === 'directly' ? 'directly' : 'as everyone';
 }
 
+/** The checks of a draft: refusals (except those by guarantees), warnings, and the size of the rules. */
 export function Checks({ preview: { checks, warnings, size } }: { preview: Preview }) {
   // DraftGuarantees shows refusals by guarantees, beside the gains.
   const otherChecks = checks.filter(({ code }) => code !== GUARANTEE_CHECK);
@@ -280,6 +286,7 @@ interface AccessDifferenceProps {
   access: Schemas['AccessChangeResponse'] | null;
 }
 
+/** Two columns: people who gain and people who lose access by a published version or a pending change. */
 export function AccessDifference({ access }: AccessDifferenceProps) {
   return (
     <div className="pair">

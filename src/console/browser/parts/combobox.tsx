@@ -161,6 +161,7 @@ interface PrincipalComboboxProps {
   error?: string | undefined;
 }
 
+/** A field for a principal: a person, a group, an engine principal by its name, or everyone. */
 export function PrincipalCombobox(props: PrincipalComboboxProps) {
   const { label = 'Person or group', value, set, placeholder, excludedKinds = [], isHintHidden = false, error } = props;
   const name = usePrincipalName(value);
@@ -212,6 +213,7 @@ export function PrincipalCombobox(props: PrincipalComboboxProps) {
   );
 }
 
+/** Whether a text contains a part, without regard to case. */
 export function includesText(part: string, text: string): boolean {
   return text.toLowerCase().includes(part.toLowerCase());
 }
@@ -235,6 +237,7 @@ export function PrincipalName({ principal }: { principal: PrincipalRef }) {
   return usePrincipalName(principal) || principalParameter(principal).replace(':', ' ');
 }
 
+/** A link with the name of a principal, or with its id if the name is not known: *group 7*. */
 export function PrincipalLink({ principal }: { principal: PrincipalRef }) {
   const href = addressOf(principal);
   const name = <PrincipalName principal={principal} />;

@@ -65,6 +65,7 @@ function buttonClass(look = ''): string {
   return ['button', ...variants.map((variant) => `button--${variant}`)].join(' ');
 }
 
+/** A button that copies a text, and then says *Copied*. */
 export function CopyButton({ value, text = 'Copy', look = 'small' }: { value: string; text?: string; look?: string }) {
   const [copiedText, setCopied] = useState<string | null>(null);
   // Browsers allow the clipboard only to pages that were loaded over HTTPS.
@@ -73,10 +74,12 @@ export function CopyButton({ value, text = 'Copy', look = 'small' }: { value: st
   return <Button text={copiedText === value ? 'Copied' : text} look={look} icon="copy" onClick={() => void copy()} />;
 }
 
+/** Downloads a file, like a click on a link to it. */
 export function downloadFile(href: string, name: string): void {
   Object.assign(document.createElement('a'), { href, download: name }).click();
 }
 
+/** A state in one word, with a colour. */
 export function Badge({ tone, icon, text }: { tone?: 'gain' | 'loss' | 'warn'; icon?: string; text: ReactNode }) {
   return (
     <span className={tone === undefined ? 'badge' : `badge badge--${tone}`}>

@@ -10,6 +10,7 @@ import { Badge, Icon } from './controls.js';
 
 export type { PrincipalRef };
 
+/** The address of the page about a principal; undefined if there is no page. */
 export function addressOf({ type, id }: PrincipalRef): string | undefined {
   if (id === undefined) return undefined;
   return type === 'user' ? `/people/${id}` : `/groups/${id}`;
@@ -29,6 +30,7 @@ export function PrincipalIcon({ principal: { type, name = '' } }: { principal: P
   );
 }
 
+/** A principal: icon, name and kind, as a link if `href` is given. */
 export function Principal({ principal, href }: { principal: PrincipalRef; href?: string | undefined }) {
   const content = (
     <>
@@ -48,12 +50,14 @@ export function Principal({ principal, href }: { principal: PrincipalRef; href?:
   );
 }
 
+/** Whether an account is active. @param props.isBadge for use beside a heading */
 export function AccountState({ isActive, isBadge = false }: { isActive: boolean; isBadge?: boolean }) {
   if (!isActive) return <Badge text="deactivated" icon="stop" />;
   if (!isBadge) return <span className="dim">active</span>;
   return <Badge text="active" tone="gain" icon="check" />;
 }
 
+/** How an account signs in: by password or at the provider. If neither is possible, a link to set a one-time password. */
 export function SignInMeans({ account: { id, has_password: hasPassword } }: { account: Schemas['AccountResponse'] }) {
   const provider = useIdentityProvider().data;
   if (hasPassword) return <>password</>;
@@ -84,6 +88,7 @@ export function NodeIcon({ node }: { node: object }) {
   return <Icon name={routine === undefined ? (LEVEL_ICONS[namesOf(node).length] ?? 'table') : 'sql'} />;
 }
 
+/** Breadcrumbs: links to the nodes above a data node, from the root down. */
 export function Crumbs({ node }: { node: object }) {
   const names = namesOf(node);
   if (names.length === 0) return null;
@@ -101,6 +106,7 @@ export function Crumbs({ node }: { node: object }) {
   );
 }
 
+/** Text whose lines can break after `|`, `,` and `_`. */
 export function BreakableText({ text }: { text: string }) {
   return text.split(/(?<=[|,_])/).map((part, index) => (
     <Fragment key={index}>
@@ -141,6 +147,7 @@ export function Privileges({ names }: { names: readonly string[] }) {
   );
 }
 
+/** The numbers of row filters, masked columns and hidden columns. */
 export function Restrictions({ access: { row_filters, masked_columns, hidden_columns } }: { access: Limits }) {
   const limits = [
     ['filter', 'Row filters', row_filters.length, 'row filters'],

@@ -13,6 +13,7 @@ import { addressOf, Moment, Path, Principal, Privileges } from './display.js';
 import { showToast } from './notice.js';
 import { actionColumn, type Column, Listing, momentColumn, type PagedList, PRIVILEGES_COLUMN } from './table.js';
 
+/** A link to the form of a new grant. @param props.query the initial values of the form */
 export function NewGrantLink({ isPrimary = false, query = '' }: { isPrimary?: boolean; query?: string }) {
   return <ButtonLink text="New grant" look={isPrimary ? 'primary' : ''} icon="plus" href={`/grants/new${query}`} />;
 }
@@ -67,6 +68,7 @@ interface GrantTableProps {
   isOfOneHolder?: boolean;
 }
 
+/** A table of grants: holder, privileges, node, grantor, description and expiry; each can be revoked. */
 export function GrantTable({ name, list, emptyState, nodeCell, isOfOneHolder = false }: GrantTableProps) {
   const nodeColumn = nodeCell === undefined ? NODE_COLUMN : { ...NODE_COLUMN, name: 'What it reaches', cell: nodeCell };
   const columns = isOfOneHolder
@@ -75,6 +77,7 @@ export function GrantTable({ name, list, emptyState, nodeCell, isOfOneHolder = f
   return <Listing name={name} list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
 }
 
+/** The end of a grant, in amber during the grant's last week. */
 export function ExpiryText({ expiresAt }: { expiresAt: string | null }) {
   if (expiresAt === null) return <span className="hidden">no end</span>;
   if (daysUntil(new Date(expiresAt), now()) >= 7) return <Moment time={expiresAt} />;
@@ -165,6 +168,7 @@ interface PolicyTableProps {
   isOfOneHolder?: boolean;
 }
 
+/** A table of policies: kind, node, principal and effect. */
 export function PolicyTable({ list, emptyState, isOfOneHolder = false }: PolicyTableProps) {
   const columns = isOfOneHolder ? POLICY_COLUMNS_OF_ONE_HOLDER : POLICY_COLUMNS;
   return <Listing name="Policies" list={list} emptyState={emptyState} columns={columns} keyOf={({ id }) => id} />;
@@ -172,6 +176,7 @@ export function PolicyTable({ list, emptyState, isOfOneHolder = false }: PolicyT
 
 const MAX_SHOWN_LENGTH = 60;
 
+/** The effect of a policy: denied privileges, or its expression or column. */
 export function PolicyEffect({ policy: { expression, privileges, resource } }: { policy: Policy }) {
   const { column } = resource as { column?: string };
   if (privileges !== undefined) return <Privileges names={privileges} />;
@@ -179,6 +184,7 @@ export function PolicyEffect({ policy: { expression, privileges, resource } }: {
   return <code>{expression.length > MAX_SHOWN_LENGTH ? `${expression.slice(0, MAX_SHOWN_LENGTH)}…` : expression}</code>;
 }
 
+/** A button that deletes a policy after a preview of the gains. */
 export function DeletePolicyButton({ policy: { body, version } }: { policy: VersionedBody<Policy> }) {
   const [, navigate] = useLocation();
   const { id } = body;

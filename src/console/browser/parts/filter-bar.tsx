@@ -18,12 +18,14 @@ export interface Filter {
   choices?: Readonly<Record<string, string>>;
   /** Suggests values for typed text. The key of a choice becomes the value of the filter. */
   useSuggestions?: (text: string, values: FilterValues) => { choices: readonly Choice[]; moreHint?: string | null };
+  /** The problem of a typed text; null if the text is valid. */
   problemOf?: (text: string) => string | null;
   /** Makes a special field in place of the plain one, such as a combobox of people. */
   renderField?: (choose: (value: string) => void) => ReactNode;
   valueText?: (value: string) => ReactNode;
 }
 
+/** The address parameter of the search text. */
 export const SEARCH = 'q';
 
 /** The filter values in the address, by parameter, and a function that changes one. Values that are not among a filter's choices are left out. */
@@ -47,6 +49,7 @@ interface FilterBarProps {
   children: ReactNode;
 }
 
+/** The bar above a list: the search field, the active filters as tokens, and a button to add a filter. */
 export function FilterBar({ placeholder, filters = [], children }: FilterBarProps) {
   const { values, setFilter } = useFilters(filters);
   const unsetFilters = filters.filter(({ parameter }) => values[parameter] === undefined);
@@ -130,6 +133,7 @@ interface TokenProps {
   children: ReactNode;
 }
 
+/** A chosen value with a button that removes it. */
 export function RemovableToken({ label, prefix, remove, children }: TokenProps) {
   const id = useId();
   return (
@@ -310,6 +314,7 @@ export function principalText(value: string): ReactNode {
   return principal === null ? value : <PrincipalName principal={principal} />;
 }
 
+/** A filter whose value is a principal: `group:3`. */
 export function principalFilter(parameter: string, name: string, label?: string, excludedKinds: Kinds = []): Filter {
   return {
     parameter,
@@ -326,6 +331,7 @@ export function principalFilter(parameter: string, name: string, label?: string,
   };
 }
 
+/** Filters of grants and policies: by principal, and by node. */
 export const ENTRY_FILTERS: readonly Filter[] = [
   principalFilter('principal', 'Holder'),
   {

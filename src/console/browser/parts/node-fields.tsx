@@ -51,6 +51,7 @@ interface NameFieldsProps extends ComponentProps<typeof NodeComboboxes> {
   error: string | undefined;
 }
 
+/** The fields for the names of a node, with their error or hint below. */
 export function NameFields({ hint, error, ...comboboxes }: NameFieldsProps) {
   const id = useId();
   const hasHint = hint !== undefined || error !== undefined;
@@ -77,6 +78,7 @@ interface PrivilegeChecksProps {
   error?: string | undefined;
 }
 
+/** A checkbox for each privilege that can be given on a node. */
 export function PrivilegeChecks({ node, holder, value, set, error }: PrivilegeChecksProps) {
   const id = useId();
   const offeredPrivileges = grants.privilegesOn(node);
@@ -121,6 +123,7 @@ interface NodeComboboxesProps {
   lastLevel?: 'table' | 'routine';
 }
 
+/** Fields for catalog, schema, and table or routine, side by side. Names that are not suggested can be typed. */
 export function NodeComboboxes({ value, set, lastLevel = 'table' }: NodeComboboxesProps) {
   const { catalog, schema, table } = value;
   // Clearing a level clears the levels below it.
@@ -182,6 +185,7 @@ interface NameComboboxProps {
   isForOwnNames?: boolean;
 }
 
+/** A field for the name of a child of a node. */
 export function NameCombobox({ label, text, isDisabled, parentPath, set, isForOwnNames = false }: NameComboboxProps) {
   const { typedText, field } = useTypedName(text, set);
   const { names, total, moreHint } = useNames(parentPath, typedText ?? '', !isDisabled, isForOwnNames);

@@ -20,6 +20,7 @@ interface NoticeProps {
   children?: ReactNode;
 }
 
+/** A notice in the page, shown as long as its cause lasts. */
 export function Notice({ tone, icon = 'warn', title, isRegion = false, role, text, actions, children }: NoticeProps) {
   const id = useId();
   const [Container, Title] = isRegion ? (['section', 'h2'] as const) : (['div', 'b'] as const);
@@ -36,6 +37,7 @@ export function Notice({ tone, icon = 'warn', title, isRegion = false, role, tex
   );
 }
 
+/** A short remark beside its subject. */
 export function Note({ icon = 'info', role, children }: Pick<NoticeProps, 'icon' | 'role' | 'children'>) {
   return (
     <p className="note" role={role}>
@@ -76,6 +78,7 @@ function canSucceedLater(problem: Error): boolean {
   return [0, 429].includes(problem.status) || problem.status >= 500 || isProblem(problem, 'sync_in_progress');
 }
 
+/** A failure in one sentence. */
 export function failureText(problem: Error): string {
   if (!(problem instanceof Problem)) return problem.message;
   if (problem.status === 429 && problem.retryAfter !== null && !(problem.code in FAILURE_TEXTS)) {
@@ -129,6 +132,7 @@ interface ToastMessage {
 
 const toastState = createSharedState<ToastMessage | null>(null);
 
+/** Shows a message of success, which stays when another page is opened. */
 export const showToast = toastState.set;
 
 /** The last message of success. It disappears after a while, unless the pointer or the focus is on it. */
@@ -169,6 +173,7 @@ interface SecretProps {
   close: () => void;
 }
 
+/** A one-time password or an API token, which is shown once and can be copied. */
 export function SecretNotice({ title, secret, expiresAt, children, close }: SecretProps) {
   return (
     <Notice

@@ -69,6 +69,7 @@ interface EntryPageProps<T> {
   children: (entry: T) => ReactNode;
 }
 
+/** The page of one entry, such as a policy, or the failure to read it. */
 export function EntryPage<T>({ title, query: { data, error, refetch }, children }: EntryPageProps<T>) {
   if (isProblem(error, 404)) return <NotFoundPage />;
   if (data !== undefined) return children(data);
@@ -92,6 +93,7 @@ interface EmptyStateProps {
   action?: ReactNode;
 }
 
+/** Shown in place of a list without entries: what is missing, why, and what to do next. */
 export function EmptyState({ title, isWholePage = false, text, action }: EmptyStateProps) {
   const Heading = isWholePage ? 'h1' : 'h2';
   return (
@@ -114,12 +116,14 @@ interface EmptyListProps extends Pick<EmptyStateProps, 'title' | 'text'> {
   entryKind: string;
 }
 
+/** Shown in place of an empty list, or of one whose filters match nothing. */
 export function EmptyList({ filterValues, entryKind, title, text, suggestion }: EmptyListProps) {
   if (Object.keys(filterValues).length === 0) return <EmptyState title={title} text={text} />;
   const advice = 'Remove a filter, or search for something else.';
   return <EmptyState title={`No ${entryKind} matches`} text={advice} action={suggestion} />;
 }
 
+/** Shown in place of a page for administrators to people who are no administrators. */
 export function ForbiddenPage({ name }: { name: string }) {
   const text = `${name} is for administrators. What you may reach yourself is under My access.`;
   return <AbsentPage title="Not for you" text={text} />;
@@ -148,6 +152,7 @@ function AbsentPage(props: { title: string; text: string }) {
   );
 }
 
+/** A name and its value, in a list of facts. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
@@ -157,6 +162,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
+/** Placeholders for facts that are being read. */
 export function LoadingFacts({ names }: { names: readonly string[] }) {
   return (
     <dl className="facts">
@@ -177,6 +183,7 @@ interface RegionProps {
   children: ReactNode;
 }
 
+/** A part of a page, named by its heading. */
 export function Region({ title, count, actions, isTightStack: isTightStack = false, children }: RegionProps) {
   const id = useId();
   return (

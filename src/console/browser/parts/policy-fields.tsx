@@ -21,6 +21,7 @@ import { NameFields, NodeFields, PrivilegeChecks, useTypedName } from './node-fi
 
 const KIND_CHOICES = Object.entries(POLICY_KIND_NAMES) as [PolicyKind, string][];
 
+/** The form fields of a policy: kind, principal, node and restriction. */
 export function PolicyFields({ form, change, errors }: FieldsProps<PolicyForm>) {
   const { kind } = form;
   const field = fieldsOf(form, change, errors);
@@ -94,6 +95,7 @@ interface PrincipalsFieldProps {
   error: string | undefined;
 }
 
+/** A field for several principals, such as the exceptions of a policy. */
 export function PrincipalsField({ title, addLabel, value, set, error }: PrincipalsFieldProps) {
   const [isAdding, setAdding] = useState(false);
   const id = useId();

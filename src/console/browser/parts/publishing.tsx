@@ -17,6 +17,7 @@ import { type Column, Listing, type PagedList } from './table.js';
 type AccessChange = Schemas['AccessChangeResponse'];
 type WaitingChange = NonNullable<Schemas['StatusResponse']['waiting_for_approval']>;
 
+/** The change that waits for an approval, with its effect and the button to approve it. */
 export function WaitingForApproval({ waitingChange }: { waitingChange: WaitingChange }) {
   const access = useCandidate(waitingChange.hash).data?.diff.access ?? null;
   return (
@@ -100,6 +101,7 @@ export function UndoLink({ access, fallbackHref }: { access: AccessChange | null
 
 type Finding = Schemas['FindingResponse'];
 
+/** The findings of a check, each with its message, its code, and the rule in which the problem was found. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   return (
     <ul className="stack stack--tight">
@@ -115,6 +117,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
+/** Why a run was refused, for example an access that the rules would give although no grant gives it. */
 export function Counterexample({ reasons, hint }: { reasons: readonly Finding[]; hint: string }) {
   return (
     <Notice tone="loss" icon="stop" title="Counterexample" isRegion text={hint}>
@@ -123,6 +126,7 @@ export function Counterexample({ reasons, hint }: { reasons: readonly Finding[];
   );
 }
 
+/** A notice that an older version of the rules is in effect instead of the current grants. */
 export function RestoreInEffect({ restoredUntil }: { restoredUntil: string }) {
   return (
     <Notice
@@ -156,6 +160,7 @@ interface PublicationTableProps {
   emptyState: ReactNode;
 }
 
+/** A table of versions, and of runs that published no version. */
 export function PublicationTable({ list, liveHash, emptyState }: PublicationTableProps) {
   const liveEntry = list.items?.find((entry) => 'version' in entry && entry.hash === liveHash);
   const columns: readonly Column<HistoryEntry>[] = [

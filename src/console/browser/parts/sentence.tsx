@@ -5,6 +5,7 @@ import type { TextPart } from '../domain/principal.js';
 import { Moment, Path, Privileges } from './display.js';
 import { PrincipalLink } from './combobox.js';
 
+/** A sentence with links to the principals and nodes in it. */
 export function Sentence({ parts }: { parts: readonly TextPart[] }) {
   return parts.map((part, index) => <Fragment key={index}>{renderPart(part)}</Fragment>);
 }
@@ -17,6 +18,7 @@ function renderPart(part: TextPart) {
   return 'node' in part ? <Path node={part.node} /> : <Moment time={part.time} />;
 }
 
+/** The name of an event, coloured as a gain, a loss or a warning. */
 export function EventBadge({ event }: Pick<AuditEvent, 'event'>) {
   return <span className={`badge${toneClass(event)}`}>{eventText(event)}</span>;
 }

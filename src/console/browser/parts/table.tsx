@@ -159,6 +159,7 @@ function SkeletonRows({ columnCount }: { columnCount: number }) {
   ));
 }
 
+/** A list that is read in pages, as returned by `usePages`. */
 export interface PagedList<T> {
   query: { error: Error | null; refetch: () => unknown };
   items: readonly T[] | null;
@@ -171,6 +172,7 @@ interface ListingProps<T> extends Omit<TableProps<T>, 'items' | 'sort'> {
   emptyState: ReactNode;
 }
 
+/** The table of a list, or the failure to read it, or `emptyState` for an empty list. */
 export function Listing<T>({ list, emptyState, count, ...table }: ListingProps<T>) {
   const { query, items, readMore, hasMore = false } = list;
   const { sort, sortedItems } = useSortedItems(table.columns, items);
@@ -230,6 +232,7 @@ interface DataTableProps {
   readMore?: (() => void) | null;
 }
 
+/** Query results, in a frame with its own horizontal scroll bar. */
 export function DataTable({ name, columns, rows, hasTypes = false, markedColumn, readMore = null }: DataTableProps) {
   return (
     <div className="scroll" tabIndex={0} role="group" aria-label={`${name}, table`}>
