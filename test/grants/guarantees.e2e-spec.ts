@@ -148,19 +148,6 @@ describe('guarantees', () => {
     expect(await admin.get(`${GUARANTEES}/${id}`)).toMatchObject({ body: { state: 'holds' } });
   });
 
-  it.each(['true', '(1 = 1)'])('take %s for no row filter', async (expression) => {
-    const resource = { catalog: 'rows', schema: 'hr', table: expression.replace(/\W/g, '') };
-    const principal = user('bob');
-    await made({ name: `rows by ${expression}`, kind: 'never', principal, resource, unfiltered: true });
-    const filter = { kind: 'row_filter', principal, resource };
-    const policy = await admin.post('/api/admin/policies', { ...filter, expression: 'id > 1' });
-    const path = policy.headers.get('location') ?? '';
-
-    expect(await grant(principal, resource, 'SELECT')).toMatchObject({ status: 201 });
-    expect(await admin.send('PUT', path, { ...filter, expression })).toMatchObject(BROKEN);
-    expect(await admin.send('PUT', path, { ...filter, expression: '1 = 11' })).toMatchObject({ status: 200 });
-  });
-
   it('refuse a member, an exception that ends, and a restriction that goes', async () => {
     const [readers, auditors] = [await group(ids.ana), await group(ids.ana, ids.bob)];
     await grant(readers, { catalog: 'three' }, 'SELECT');

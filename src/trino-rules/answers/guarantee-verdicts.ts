@@ -16,7 +16,6 @@ import {
   breachText,
   type GuaranteeJudge,
   MAX_WITNESSES,
-  passesEveryRow,
   type Verdict,
   type Witness,
 } from '../verify/guarantee-judge.js';
@@ -84,8 +83,7 @@ function isPresentIn(snapshot: Snapshot, breach: Breach, principals: Principals)
   const { privileges, hiddenColumns, masks, filters } = intentAt(snapshot, principal, resource, principals);
   const showsRealValues =
     column === undefined || !(hiddenColumns.includes(column) || masks.some((mask) => mask.column === column));
-  const showsAllRows = !isUnfiltered || filters.every(passesEveryRow);
-  return privilegesGivenBy(privileges).has('SELECT') && showsRealValues && showsAllRows;
+  return privilegesGivenBy(privileges).has('SELECT') && showsRealValues && !(isUnfiltered && filters.length > 0);
 }
 
 /**

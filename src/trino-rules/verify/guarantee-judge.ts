@@ -1,3 +1,4 @@
+import { READERS_FILTER } from '../document/rules-document.js';
 import {
   type AccessFact,
   describePermission,
@@ -246,13 +247,8 @@ function isLimitedScope({ guaranteeScope: { column, isUnfiltered } }: JudgedScop
 }
 
 function restrictsScope(fact: Restriction, { column, isUnfiltered }: GuaranteeScope): boolean {
-  if (fact.about === 'row-filter') return isUnfiltered && !passesEveryRow(fact.expression);
+  if (fact.about === 'row-filter') return isUnfiltered && fact.expression !== READERS_FILTER;
   return fact.column === column;
-}
-
-/** Whether a row filter is a constant such as `true`, which READERS_FILTER is, or `1 = 1`. */
-export function passesEveryRow(filter: string): boolean {
-  return /^[\s(]*(?:true|(\d+)\s*=\s*\1)[\s)]*$/i.test(filter);
 }
 
 /** A key that is equal for questions about the same right on other nodes, columns or names. */
