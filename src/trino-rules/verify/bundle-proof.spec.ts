@@ -102,6 +102,34 @@ function faults(): Record<string, Fault> {
       snapshot: table().everyone().seesOnly('sales.eu.orders', 'a = 1', { type: 'user', id: 1 }).snapshot(),
       ...{ from: ',"x":{"uana":true}', to: '', found: /^ana is not restricted in the catalog sales/m },
     },
+    'names an exception without its flag': {
+      snapshot: table().everyone().seesOnly('sales.eu.orders', 'a = 1', { type: 'user', id: 1 }).snapshot(),
+      ...{ from: '"x":{"uana":true}', to: '"x":{"uana":false}', found: /policies in another form/ },
+    },
+    'closes a catalog by something else than a flag': {
+      ...{
+        snapshot: table().snapshot(),
+        from: '"closed":{',
+        to: '"closed":{"sales":1,',
+        found: /closed in another form/,
+      },
+    },
+    'has a field that the policy does not read': {
+      ...{
+        snapshot: table().snapshot(),
+        from: '"closed":{',
+        to: '"opened":{},"closed":{',
+        found: /opened in another form/,
+      },
+    },
+    'lacks a field': {
+      ...{
+        snapshot: table().snapshot(),
+        from: '"own":"service-account-grantline",',
+        to: '',
+        found: /own in another form/,
+      },
+    },
     'has another filter': {
       snapshot: table().seesOnly('sales.eu.orders', 'a = 1').snapshot(),
       ...{ from: 'a = 1', to: 'a = 2', found: /^ana may SELECT only those rows .* \(a = 1\)/m },

@@ -29,6 +29,7 @@ import { PRIVILEGE_TERMS } from '../model/privilege.js';
 import { concernsCatalogOf, restrictsReading } from '../model/restrictions.js';
 import type { Snapshot } from '../model/snapshot.js';
 import { entriesByNode, withOpenSchemas } from './access-entries.js';
+import { findMalformedField } from './bundle-form.js';
 import { fieldAt, fields, QUERY_RIGHTS, ROUTINE_RIGHTS, endTimesInBundle, expectedEndTimes } from './bundle-index.js';
 import { BundleSets } from './bundle-sets.js';
 import { ExpectedImpersonation, expectedEngineRights, ExpectedQueries, ExpectedRoutines } from './expected-rights.js';
@@ -66,6 +67,11 @@ export function judgeBundle(
   } catch {
     return undecidedResult('the data of the bundle is no JSON');
   }
+  const malformedField = findMalformedField(data);
+  if (malformedField !== null)
+    return undecidedResult(
+      `the data has ${malformedField} in another form than the policy describes, so that nothing is proved`,
+    );
   const differences = new BundleDifferences();
   differences.compareExpiries(endTimesInBundle(data), expectedEndTimes(snapshot));
   differences.compareSettings(data, snapshot);
