@@ -59,7 +59,7 @@ test('a row is one line at 1280 pixels', async ({ page, records, admin, signIn }
   });
   await admin.post('/api/admin/acl/sync');
   await signIn('admin');
-  const paths = ['/grants?q=ol_', '/policies?q=ol_', '/people?q=ol_', '/groups?q=ol-', '/audit?q=ol', '/publications'];
+  const paths = ['/grants?q=ol_', '/policies?q=ol_', '/people?q=ol_', '/groups?q=ol-', '/audit?q=ol_', '/publications'];
   for (const path of paths) {
     await page.goto(path);
     await expect(page.locator('main tbody a').first()).toBeVisible();

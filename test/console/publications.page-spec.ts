@@ -5,7 +5,7 @@ import { expect, passwordOf, test } from './running/console-test.js';
 import type { Grantline } from './running/grantline.js';
 
 // Versions and what waits are of the whole service: a setting that differs gives this file one of its own.
-test.use({ environment: { ACL_WRITABLE_CATALOGS: 'lake' } });
+test.use({ environment: { ACL_WRITABLE_CATALOGS: 'lake', ACL_MAX_UNEXPLAINED_PERCENT: '5' } });
 test.describe.configure({ mode: 'serial' });
 
 async function behindItsBack(grantline: Grantline, statement: string): Promise<void> {
