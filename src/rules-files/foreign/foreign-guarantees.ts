@@ -124,10 +124,11 @@ export function testForeignGuarantees(
     principal.type === 'everyone'
       ? [...universe.names().keys()]
       : namesOf(principal).flatMap((name) => universe.positionsOf(name));
-  const judge = new GuaranteeJudge(guarantees, fileSets, {
-    positionsOf: (principal) => positionsOf(principal).filter((position) => !exemptPositions.has(position)),
-    metadataCatalog,
-  });
+  const judgedPositionsOf = (principal: PolicyPrincipal) =>
+    positionsOf(principal).filter((position) => !exemptPositions.has(position));
+  // A file does not tell whose account is deactivated.
+  const resolver = { positionsOf: judgedPositionsOf, ownersOf: judgedPositionsOf, metadataCatalog };
+  const judge = new GuaranteeJudge(guarantees, fileSets, resolver);
   const addHolders = (fact: AccessFact, activeWords: Uint32Array, holders: Bitset): void => {
     if (isAskable({ fact })) judge.addHolders(fact, activeWords, holders);
   };

@@ -158,7 +158,8 @@ class BundleProof {
       positionsOf: (name: string) => users.flatMap((each, position) => (each === name ? [position] : [])),
     };
     const positionsOf = principals.resolvePrincipal.bind(principals);
-    const resolver = { positionsOf, metadataCatalog: snapshot.settings.metadataCatalog };
+    const ownersOf = principals.resolveOwners.bind(principals);
+    const resolver = { positionsOf, ownersOf, metadataCatalog: snapshot.settings.metadataCatalog };
     return (this.judge = new GuaranteeJudge(guarantees, { wordCount: wordsPerSet, universe }, resolver, maxBreaches));
   }
 

@@ -49,7 +49,8 @@ export function judgeRules(
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
   const findings = withEngine(readResult.document, snapshot, checkBudget(text, snapshot), (engine, _, principals) => {
     const positionsOf = principals.resolvePrincipal.bind(principals);
-    const resolver = { positionsOf, metadataCatalog: settings.metadataCatalog };
+    const ownersOf = principals.resolveOwners.bind(principals);
+    const resolver = { positionsOf, ownersOf, metadataCatalog: settings.metadataCatalog };
     const judge = snapshot.guarantees ? new GuaranteeJudge(snapshot.guarantees, engine, resolver, maxBreaches) : null;
     return [
       ...checkMarker(text, engine.rules, settings.ownAccount, engine.universe),

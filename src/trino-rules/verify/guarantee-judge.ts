@@ -19,7 +19,7 @@ import {
   type Bitset,
 } from '../engine/sparse-bitset.js';
 import { type Guarantee, type GuaranteeScope, isPerPrincipal } from '../model/guarantee.js';
-import { covers, principalIn, type Node } from '../model/node.js';
+import { covers, type Node } from '../model/node.js';
 import type { PolicyPrincipal } from '../model/principal.js';
 import { type Privilege, PRIVILEGE_TERMS, PRIVILEGES } from '../model/privilege.js';
 import type { Question } from '../model/question.js';
@@ -29,6 +29,8 @@ import { baseNames } from '../model/restrictions.js';
 export interface PrincipalResolver {
   /** Positions of a principal's members in the list of users, without service accounts. */
   positionsOf(principal: PolicyPrincipal): Iterable<number>;
+  /** Positions of the owners of a principal's queries: its members, and deactivated accounts, because their running queries continue. */
+  ownersOf(principal: PolicyPrincipal): Iterable<number>;
   /** The service's own catalog, which a scope on everything does not include; null: there is none. */
   metadataCatalog: string | null;
 }
@@ -158,8 +160,9 @@ class JudgedGuarantee {
     this.countedUsers = bitset(wordsPerSet, resolver.positionsOf(principal));
     for (const each of except) removeAll(this.countedUsers, bitset(wordsPerSet, resolver.positionsOf(each)));
     this.scopes = scopes.map((guaranteeScope): JudgedScope => {
-      const nodePrincipal = principalIn(guaranteeScope.resource);
-      const affectedUsers = nodePrincipal === undefined ? null : new Set(resolver.positionsOf(nodePrincipal));
+      const { as, queries } = guaranteeScope.resource;
+      const affectedPositions = queries ? resolver.ownersOf(queries) : as && resolver.positionsOf(as);
+      const affectedUsers = affectedPositions === undefined ? null : new Set(affectedPositions);
       const usersWithPrivilege = new Uint32Array(wordsPerSet);
       return { guaranteeScope, guarantee: this, usersWithPrivilege, witnessesByUser: new Map(), affectedUsers };
     });

@@ -101,7 +101,8 @@ function isBreach(
     return isRead !== isMissing;
   }
   const named = principalIn(resource);
-  const others = named === undefined ? [''] : [...principals.members(named).values()].map(({ name }) => name);
+  const affected = named && (resource.queries ? principals.owners(named) : principals.members(named));
+  const others = affected === undefined ? [''] : [...affected.values()].map(({ name }) => name);
   // The engine always allows access to own queries and impersonation of oneself.
   return others.some((name) => {
     const question = PRIVILEGE_TERMS[privilege].questionAt(mapPrincipal(resource, () => ({ type: 'engine', name })));
