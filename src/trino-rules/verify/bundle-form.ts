@@ -1,3 +1,4 @@
+import { isObject } from '../../kernel/json-reader.js';
 import { fields } from './bundle-index.js';
 
 type Form = (value: unknown) => boolean;
@@ -8,18 +9,14 @@ type Form = (value: unknown) => boolean;
  */
 export function findMalformedField(data: unknown): string | null {
   const values = new Map(fields(data));
-  const names = new Set([...Object.keys(FORM_BY_FIELD), ...values.keys()]);
-  return [...names].find((name) => !(FORM_BY_FIELD[name]?.(values.get(name)) ?? false)) ?? null;
+  const names = new Set([...FORM_BY_FIELD.keys(), ...values.keys()]);
+  return [...names].find((name) => !(FORM_BY_FIELD.get(name)?.(values.get(name)) ?? false)) ?? null;
 }
 
 const isText: Form = (value) => typeof value === 'string';
 const isFlag: Form = (value) => value === true;
 const isNumber: Form = (value) => typeof value === 'number';
 const isSetting: Form = (value) => typeof value === 'boolean';
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function listOf(form: Form): Form {
   return (value) => Array.isArray(value) && value.every(form);
@@ -47,27 +44,29 @@ const isRights: Form = (value) =>
 const isUser = recordOf({ k: listOf(isText), o: listOf(isText), e: isFlag, u: isNumber, i: isNumber, z: isFlag });
 const isPolicy = recordOf({ k: isText, e: isText, c: isText, l: isText, r: isFlag, x: treeOf(isFlag) });
 
-const FORM_BY_FIELD: Readonly<Record<string, Form>> = {
-  /** The proof compares the operations as a whole. */
-  operations: isObject,
-  own: isText,
-  services: treeOf(isFlag),
-  served: treeOf(isText),
-  closed: treeOf(isFlag),
-  storage: treeOf(listOf(isText)),
-  impersonation: isSetting,
-  readersMaintain: isSetting,
-  sessionProperties: treeOf(isFlag),
-  users: treeOf(isUser),
-  grants: treeOf(isRights, 4),
-  below: treeOf(recordOf({ l: isRights, n: listOf(isText) }), 3),
-  policies: treeOf(listOf(isPolicy), 4),
-  over: recordOf(
-    {
-      grants: treeOf(isRights, 2),
-      denies: treeOf(listOf(recordOf({ l: isText, x: treeOf(isFlag) }, ['l'])), 2),
-      members: treeOf(listOf(isText)),
-    },
-    ['grants', 'denies', 'members'],
-  ),
-};
+const FORM_BY_FIELD: ReadonlyMap<string, Form> = new Map(
+  Object.entries<Form>({
+    /** The proof compares the operations as a whole. */
+    operations: isObject,
+    own: isText,
+    services: treeOf(isFlag),
+    served: treeOf(isText),
+    closed: treeOf(isFlag),
+    storage: treeOf(listOf(isText)),
+    impersonation: isSetting,
+    readersMaintain: isSetting,
+    sessionProperties: treeOf(isFlag),
+    users: treeOf(isUser),
+    grants: treeOf(isRights, 4),
+    below: treeOf(recordOf({ l: isRights, n: listOf(isText) }), 3),
+    policies: treeOf(listOf(isPolicy), 4),
+    over: recordOf(
+      {
+        grants: treeOf(isRights, 2),
+        denies: treeOf(listOf(recordOf({ l: isText, x: treeOf(isFlag) }, ['l'])), 2),
+        members: treeOf(listOf(isText)),
+      },
+      ['grants', 'denies', 'members'],
+    ),
+  }),
+);
