@@ -184,7 +184,7 @@ interface RegionProps {
 }
 
 /** A part of a page, named by its heading. */
-export function Region({ title, count, actions, isTightStack: isTightStack = false, children }: RegionProps) {
+export function Region({ title, count, actions, isTightStack = false, children }: RegionProps) {
   const id = useId();
   return (
     <section className={isTightStack ? 'stack stack--tight' : undefined} aria-labelledby={id}>
